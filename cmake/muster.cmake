@@ -1,0 +1,39 @@
+# One function per kind of target, so that every stage is declared in the same few words.
+
+add_library(muster_flags INTERFACE)
+target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-psabi
+  $<$<BOOL:${MUSTER_WERROR}>:-Werror>)
+if(MUSTER_SANITIZE)
+  target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
+endif()
+
+# muster_stage(NAME SOURCES a.cc b.cc DEPENDS earlier-stages... [LINK external-libraries...])
+function(muster_stage name)
+  cmake_parse_arguments(S "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(muster_${name} STATIC ${S_SOURCES})
+  add_library(muster::${name} ALIAS muster_${name})
+  target_include_directories(muster_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                                   $<INSTALL_INTERFACE:include/muster>)
+  foreach(stage IN LISTS S_DEPENDS)
+    target_link_libraries(muster_${name} PUBLIC muster_${stage})
+  endforeach()
+  target_link_libraries(muster_${name} PUBLIC ${S_LINK} PRIVATE $<BUILD_INTERFACE:muster_flags>)
+  set_target_properties(muster_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY MUSTER_STAGES ${name})
+endfunction()
+
+# muster_test(STAGE SOURCES a_test.cc b_test.cc DEPENDS stages...)
+function(muster_test name)
+  cmake_parse_arguments(T "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name}_test ${T_SOURCES})
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  foreach(stage IN LISTS T_DEPENDS)
+    target_link_libraries(${name}_test PRIVATE muster_${stage})
+  endforeach()
+  target_link_libraries(${name}_test PRIVATE muster_flags GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE MUSTER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
+  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()

@@ -1,0 +1,30 @@
+// Files: whole-file reads with a size limit, transparent gzip, and writes that are never half done.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+// The bytes of `path`, unpacked if they start with the gzip magic. Fails, naming the path, if the file cannot be
+// read, is a torn gzip stream, or has more than `limit` bytes after unpacking.
+[[nodiscard]] Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path,
+                                                          std::uint64_t limit = std::uint64_t{16} << 30);
+
+// Unpacks gzip data held in memory; same limits and errors.
+[[nodiscard]] Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, std::uint64_t limit);
+
+// Writes `content` to a temporary file beside `path`, fsyncs it, renames it over `path`, and fsyncs the folder.
+// On failure `path` is as it was.
+[[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view content);
+
+// Creates the folder and its parents; fails, naming the path, if that cannot be done or it cannot be written to.
+[[nodiscard]] Status make_folder(const std::filesystem::path& path);
+
+}  // namespace muster

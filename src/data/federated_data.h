@@ -1,0 +1,100 @@
+// FederatedData: which samples each client owns. The output of the data stage and all that later stages see of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "data/samples.h"
+
+namespace muster {
+
+// Scratch for clients whose samples are generated when needed. One per worker; reused without allocating once warm.
+struct SampleBuffer {
+  Samples samples;
+  std::vector<std::uint32_t> rows;
+};
+
+// Immutable and thread-safe. A dormant client costs at most its index entry.
+class FederatedData {
+ public:
+  virtual ~FederatedData() = default;
+
+  [[nodiscard]] virtual std::uint32_t clients() const = 0;
+  [[nodiscard]] virtual Shape shape() const = 0;
+  [[nodiscard]] virtual std::uint32_t classes() const = 0;
+
+  // Samples the client trains on / is tested on; may be 0.
+  [[nodiscard]] virtual std::uint32_t train_count(ClientId client) const = 0;
+  [[nodiscard]] virtual std::uint32_t test_count(ClientId client) const = 0;
+
+  // The client's own samples. The view lives as long as both `this` and `buffer`, and until `buffer` is used again.
+  [[nodiscard]] virtual SampleView train(ClientId client, SampleBuffer& buffer) const = 0;
+  [[nodiscard]] virtual SampleView test(ClientId client, SampleBuffer& buffer) const = 0;
+
+  // The server's test set; empty view if there is none.
+  [[nodiscard]] virtual SampleView global_test() const = 0;
+  // A few samples per class held by the server, taken out of the test set (option `exemplars`); may be empty.
+  [[nodiscard]] virtual SampleView exemplars() const = 0;
+
+  // How many training samples of each class the client owns; size classes().
+  [[nodiscard]] virtual std::vector<std::uint32_t> label_counts(ClientId client) const = 0;
+  // The edge the client belongs to, in [0, edges()).
+  [[nodiscard]] virtual std::uint32_t edges() const { return 1; }
+  [[nodiscard]] virtual std::uint32_t edge(ClientId) const { return 0; }
+
+  // The ground-truth cluster of a client where the partition plants one (label-groups, rotations); nullopt otherwise.
+  [[nodiscard]] virtual std::optional<std::uint32_t> planted_cluster(ClientId) const { return std::nullopt; }
+
+  // Name of a client in its source (writer or user id); "" if it has none.
+  [[nodiscard]] virtual std::string client_name(ClientId) const { return {}; }
+  // One line for people, e.g. "fashion-mnist, dirichlet 0.1, 100 clients, 60000 train, 10000 test".
+  [[nodiscard]] virtual std::string summary() const = 0;
+};
+
+// The [data] section of a recipe. Unset optionals take the source's or the partition's default.
+struct DataOptions {
+  std::string source = "demo";    // catalogue name, or csv | npz | leaf | idx | cifar | speech with `path`
+  std::string path;               // file or folder; overrides where a catalogue source is looked for
+  std::string partition;          // "" = natural where the source has clients, else iid
+  std::optional<std::uint32_t> clients;
+  std::optional<double> alpha;    // Dirichlet concentration, or Synthetic's alpha
+  std::optional<double> beta;     // Synthetic's beta
+  std::uint32_t classes_per_client = 2;
+  std::optional<std::uint32_t> samples_min;  // per client, where the partition draws sizes
+  std::optional<std::uint32_t> samples_max;
+  std::optional<double> test_fraction;  // of each client's samples, kept for its own test
+  std::uint32_t edges = 1;
+  std::uint32_t exemplars = 0;     // per class, taken from the test set for the server
+  bool augment = false;            // random crop (padding 4) and flip, for training images
+  std::optional<bool> normalize;   // standardise on the training part; default: what the source is used with
+  std::string label = "label";     // csv column or npz array
+  std::string client = "client";
+  std::string split = "split";
+  std::vector<std::uint32_t> shape;  // height, width, channels for flat rows
+  std::string missing = "error";     // csv cells that are empty or '?': error | mean
+  std::string embedding;             // GloVe text file for leaf sources
+  std::uint32_t words = 25;          // tokens per sentence
+};
+
+// Reads the source and divides it among clients. Everything random comes from `seed`.
+// Errors name the key, the bad value and what is accepted, or the file and what is wrong with it.
+[[nodiscard]] Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options, std::uint64_t seed);
+
+// The augmentation that `options.augment` asks for.
+[[nodiscard]] Augmentation augmentation_of(const DataOptions& options);
+
+// For `muster list` and error messages.
+struct CatalogueEntry {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> keys;
+};
+[[nodiscard]] std::vector<CatalogueEntry> data_sources();
+[[nodiscard]] std::vector<CatalogueEntry> partitions();
+
+}  // namespace muster

@@ -1,0 +1,25 @@
+// RawData: what a reader gives — the samples of a source before they are divided among clients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/samples.h"
+
+namespace muster {
+
+struct RawData {
+  Samples train;
+  Samples test;  // may be empty
+
+  // The source's own clients (writers, users, speakers): an index into client_names per sample; empty if it has none.
+  // test_clients may be empty although train_clients is not: then the test set is the server's.
+  std::vector<std::uint32_t> train_clients;
+  std::vector<std::uint32_t> test_clients;
+  std::vector<std::string> client_names;
+
+  std::vector<std::string> class_names;  // empty, or one per class
+};
+
+}  // namespace muster

@@ -1,0 +1,87 @@
+// Executor: runs a network on one thread. It owns one arena: parameters in the layout the kernels like (padded,
+// permuted), activations, gradients. For each batch size the network is compiled once into a list of kernel calls over
+// that arena; after that a step neither allocates nor makes a virtual call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "model/network.h"
+
+namespace muster {
+
+enum class Optimizer { kSgd, kMomentum, kAdam };
+
+// One step of the local solver. With g the mean gradient of the batch:
+//   total = g + pull * w - drift          (drift: what set_drift gave, else 0)
+//   sgd:      w -= learning_rate * total, computed as  w = (1 - learning_rate * pull) * w + learning_rate * drift
+//             followed by the gradient product accumulated onto w; with pull = 0 and no drift exactly plain SGD
+//   momentum: m = momentum * m + total;  w -= learning_rate * m
+//   adam:     the usual bias-corrected rule on total
+// `pull` carries weight decay and proximal terms, `drift` the constant part of the objective.
+struct StepRule {
+  Optimizer optimizer = Optimizer::kSgd;
+  float learning_rate = 0.01f;
+  float pull = 0;
+  float momentum = 0.9f;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+};
+
+struct BatchResult {
+  double loss_sum = 0;         // sum over the batch, before the step
+  std::uint32_t correct = 0;
+};
+
+// Not thread-safe: one per worker. Preconditions on sizes are checked (a violation is a bug).
+class Executor {
+ public:
+  // Batches may have any size in [1, max_batch].
+  Executor(std::shared_ptr<const Network> network, std::uint32_t max_batch);
+  ~Executor();
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+
+  [[nodiscard]] const Network& network() const;
+  [[nodiscard]] std::uint32_t max_batch() const;
+
+  // Copies the flat vector in / out.
+  void load(std::span<const float> flat);
+  void store(std::span<float> flat) const;
+  // True if any parameter is NaN or infinite.
+  [[nodiscard]] bool has_nonfinite() const;
+
+  // The constant vector of StepRule (flat order), until cleared.
+  void set_drift(std::span<const float> flat);
+  void clear_drift();
+
+  // Optimiser state: zero it (also Adam's step count), or carry it over between tasks of a client.
+  // Flat layout of the state: momentum -> size() floats; adam -> 2 * size() + 1 floats (m, v, steps). sgd -> nothing.
+  void reset_optimizer();
+  [[nodiscard]] std::size_t optimizer_state_size(Optimizer optimizer) const;
+  void load_optimizer(Optimizer optimizer, std::span<const float> state);
+  void store_optimizer(Optimizer optimizer, std::span<float> state) const;
+
+  // Where the caller writes the next batch: `batch` rows of input().size() floats, and the labels.
+  [[nodiscard]] float* input(std::uint32_t batch);
+  [[nodiscard]] std::int32_t* labels(std::uint32_t batch);
+
+  // Forward, loss, backward, step on the batch just written.
+  BatchResult train(std::uint32_t batch, const StepRule& rule);
+  // Forward and loss only. Batch normalisation uses running statistics.
+  BatchResult evaluate(std::uint32_t batch);
+  // The mean gradient of the batch at the current parameters, without stepping (flat order, parameters() floats).
+  BatchResult gradient(std::uint32_t batch, std::span<float> flat_gradient);
+  // Outputs before the softmax of the last evaluate(): `batch` rows of network().outputs() floats.
+  void logits(std::uint32_t batch, std::span<float> out) const;
+
+  [[nodiscard]] std::size_t arena_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

@@ -1,0 +1,36 @@
+// One vector register of floats, in the words of GCC's vector extensions, for kernel files only. A kernel file is
+// compiled once per instruction set with MUSTER_ISA_SPACE naming its namespace; nothing here may leave it, and kernel
+// files use no templates of the standard library, because the linker would merge copies compiled for different sets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#ifndef MUSTER_ISA_SPACE
+#error "compile kernel files with -DMUSTER_ISA_SPACE=baseline|avx2|avx512"
+#endif
+
+namespace muster::MUSTER_ISA_SPACE {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+constexpr int kRegisters = 32;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+constexpr int kRegisters = 16;
+#elif defined(__aarch64__)
+constexpr int kLanes = 4;
+constexpr int kRegisters = 32;
+#else
+constexpr int kLanes = 4;
+constexpr int kRegisters = 16;
+#endif
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+typedef float VecUnaligned __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+
+static inline __attribute__((always_inline)) Vec load(const float* p) { return *reinterpret_cast<const VecUnaligned*>(p); }
+static inline __attribute__((always_inline)) void store(float* p, Vec v) { *reinterpret_cast<VecUnaligned*>(p) = v; }
+static inline __attribute__((always_inline)) Vec splat(float x) { return x - Vec{}; }
+
+}  // namespace muster::MUSTER_ISA_SPACE
