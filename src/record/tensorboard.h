@@ -1,0 +1,36 @@
+// EventWriter: scalars per round in a TensorBoard event file. (round, tag, value) -> one framed Event record.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+class EventWriter {
+ public:
+  // Starts a new event file in `folder`, which is created. A resumed run says its first round: TensorBoard then drops
+  // what earlier files hold from that round on, the rounds that were lost with the interruption.
+  [[nodiscard]] static Result<EventWriter> open(const std::filesystem::path& folder, std::uint32_t first_round = 1);
+
+  EventWriter(EventWriter&&) noexcept;
+  EventWriter& operator=(EventWriter&&) noexcept;
+  ~EventWriter();  // flushes; call flush() to learn whether that worked
+
+  // Buffered; fails only if the buffer was full and could not be written.
+  [[nodiscard]] Status scalar(std::uint32_t round, std::string_view tag, double value);
+  // Hands the events so far to the system, so that a running TensorBoard sees them.
+  [[nodiscard]] Status flush();
+
+  [[nodiscard]] const std::filesystem::path& path() const;
+
+ private:
+  struct File;
+  explicit EventWriter(std::unique_ptr<File> file);
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace muster
