@@ -1,5 +1,24 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
+# In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
+set(MUSTER_STAGE_ORDER base data model grouping plan solver aggregate train record engine app)
+
+# What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
+# installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
+set(MUSTER_PACKAGES "fmt 9" "nlohmann_json 3" "tomlplusplus 3" Threads ZLIB PNG)
+set(MUSTER_PKG_CONFIG_MODULES sndfile)
+
+macro(muster_find_dependencies)
+  foreach(package IN LISTS MUSTER_PACKAGES)
+    separate_arguments(package)
+    find_package(${package} REQUIRED)
+  endforeach()
+  find_package(PkgConfig REQUIRED)
+  foreach(module IN LISTS MUSTER_PKG_CONFIG_MODULES)
+    pkg_check_modules(${module} REQUIRED IMPORTED_TARGET ${module})  # the target is PkgConfig::<module>
+  endforeach()
+endmacro()
+
 add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-psabi
   $<$<BOOL:${MUSTER_WERROR}>:-Werror>)
@@ -16,6 +35,7 @@ function(muster_stage name)
   add_library(muster::${name} ALIAS muster_${name})
   target_include_directories(muster_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                                    $<INSTALL_INTERFACE:include/muster>)
+  target_compile_features(muster_${name} PUBLIC cxx_std_20)
   foreach(stage IN LISTS S_DEPENDS)
     target_link_libraries(muster_${name} PUBLIC muster_${stage})
   endforeach()

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,11 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-std::string reason() { return std::strerror(errno); }
+constexpr std::uint8_t kGzipMagic[2] = {0x1f, 0x8b};
+
+std::string reason() {
+  return std::strerror(errno);
+}
 
 }  // namespace
 
@@ -29,8 +34,7 @@ Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, s
   std::vector<std::uint8_t> out;
   std::vector<std::uint8_t> chunk(std::size_t{1} << 18);
   std::size_t consumed = 0;
-  int code = Z_OK;
-  while (code != Z_STREAM_END) {
+  while (true) {
     if (stream.avail_in == 0) {
       const std::size_t take = std::min<std::size_t>(packed.size() - consumed, std::size_t{1} << 20);
       stream.next_in = const_cast<Bytef*>(packed.data() + consumed);
@@ -39,16 +43,22 @@ Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, s
     }
     stream.next_out = chunk.data();
     stream.avail_out = static_cast<uInt>(chunk.size());
-    code = inflate(&stream, Z_NO_FLUSH);
+    // At the end of the input inflate makes no progress and says so (Z_BUF_ERROR): the data is cut short.
+    const int code = inflate(&stream, Z_NO_FLUSH);
     if (code != Z_OK && code != Z_STREAM_END) return failure("broken or truncated gzip data");
     const std::size_t produced = chunk.size() - stream.avail_out;
     if (out.size() + produced > limit) return failure("unpacks to more than the limit of {} bytes", limit);
     out.insert(out.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(produced));
-    if (code == Z_OK && produced == 0 && stream.avail_in == 0 && consumed == packed.size()) {
-      return failure("broken or truncated gzip data");
+    if (code == Z_STREAM_END) {
+      // A gzip file may hold several members one after the other (parallel compressors write such files), then padding.
+      const auto rest = packed.subspan(consumed - stream.avail_in);
+      if (std::all_of(rest.begin(), rest.end(), [](std::uint8_t byte) { return byte == 0; })) return out;
+      if (rest.size() < 2 || rest[0] != kGzipMagic[0] || rest[1] != kGzipMagic[1]) {
+        return failure("{} bytes that are not gzip follow the gzip data", rest.size());
+      }
+      inflateReset(&stream);
     }
   }
-  return out;
 }
 
 Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, std::uint64_t limit) {
@@ -58,12 +68,17 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
   if (!file) return failure("{}: cannot open: {}", path.string(), reason());
   std::vector<std::uint8_t> bytes;
   std::vector<std::uint8_t> chunk(std::size_t{1} << 20);
+  const auto packed = [&] { return bytes.size() >= 2 && bytes[0] == kGzipMagic[0] && bytes[1] == kGzipMagic[1]; };
+  // Data that does not compress is a little longer packed than unpacked.
+  const std::uint64_t packed_limit = limit + std::min(limit / 1000 + 1024, ~limit);
   while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    if (bytes.size() + got > limit) return failure("{}: larger than the limit of {} bytes", path.string(), limit);
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
+    if (bytes.size() > (packed() ? packed_limit : limit)) {
+      return failure("{}: larger than the limit of {} bytes", path.string(), limit);
+    }
   }
   if (std::ferror(file.get())) return failure("{}: cannot read: {}", path.string(), reason());
-  if (bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) {
+  if (packed()) {
     auto unpacked = gunzip(bytes, limit);
     if (!unpacked) return std::move(unpacked).error().within(path.string());
     return unpacked;
@@ -112,7 +127,8 @@ Status make_folder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return failure("{}: cannot create folder: {}", path.string(), error.message());
-  if (::access(path.c_str(), W_OK | X_OK) != 0) return failure("{}: cannot write to folder: {}", path.string(), reason());
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    return failure("{}: cannot write to folder: {}", path.string(), reason());
   return {};
 }
 

@@ -1,6 +1,7 @@
 // A 64-bit hash over bytes in order (XXH3): signatures of runs and checksums of files.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,6 +21,12 @@ class Hasher {
   void add(std::string_view text) { add(text.data(), text.size()); }
   void add(std::span<const float> values) { add(values.data(), values.size_bytes()); }
   void add(std::uint64_t value) { add(&value, sizeof value); }
+  // Without this a fraction would be cut to an integer on its way in.
+  template <std::floating_point T>
+  void add(T value) {
+    const double bits = value;
+    add(&bits, sizeof bits);
+  }
   [[nodiscard]] std::uint64_t digest() const;
 
  private:

@@ -28,7 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view typed, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  // In a name of one or two letters two edits reach any other, so nothing would be a typo.
+  std::size_t best_distance = (typed.size() < 3 ? 1 : std::max<std::size_t>(2, typed.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {
     if (const auto distance = edit_distance(typed, candidate); distance < best_distance) {
       best_distance = distance;

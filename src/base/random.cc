@@ -27,8 +27,8 @@ std::uint64_t mix(std::uint64_t x) {
 // The Philox key carries (seed, purpose, part); the counter's upper words carry (round, id), its lower 64 bits count.
 // Two names can only meet if the 64-bit mixes collide.
 Stream::Stream(const StreamKey& key) {
-  const std::uint64_t k =
-      mix(key.seed + 0x9e3779b97f4a7c15u * (1 + static_cast<std::uint64_t>(key.purpose))) ^ mix(~std::uint64_t{key.part});
+  const std::uint64_t k = mix(key.seed + 0x9e3779b97f4a7c15u * (1 + static_cast<std::uint64_t>(key.purpose))) ^
+                          mix(~std::uint64_t{key.part});
   key_ = {static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k >> 32)};
   counter_ = {0, 0, key.round, key.id};
 }
@@ -51,7 +51,9 @@ std::uint64_t Stream::next64() {
   return (high << 32) | next();
 }
 
-double Stream::uniform() { return static_cast<double>(next64() >> 11) * 0x1.0p-53; }
+double Stream::uniform() {
+  return static_cast<double>(next64() >> 11) * 0x1.0p-53;
+}
 
 std::uint32_t Stream::below(std::uint32_t bound) {
   MUSTER_CHECK(bound > 0, "bound {}", bound);
@@ -80,7 +82,7 @@ double Stream::normal() {
 }
 
 double Stream::log_gamma_draw(double shape) {
-  MUSTER_CHECK(shape > 0, "shape {}", shape);
+  MUSTER_CHECK(shape > 0 && shape <= std::numeric_limits<double>::max(), "shape {}", shape);
   // Gamma(a) = Gamma(a + 1) * U^(1/a): the second factor underflows for small a, its logarithm does not.
   double log_boost = 0;
   if (shape < 1) {
@@ -105,6 +107,10 @@ void Stream::dirichlet(std::span<const double> concentration, std::span<double> 
   for (std::size_t i = 0; i < concentration.size(); ++i) {
     probabilities[i] = log_gamma_draw(concentration[i]);
     largest = std::max(largest, probabilities[i]);
+  }
+  // Concentrations below about 1e-306 overflow even the logarithms; their limit is all mass on one entry.
+  if (largest == -std::numeric_limits<double>::infinity() && !probabilities.empty()) {
+    probabilities[below(static_cast<std::uint32_t>(probabilities.size()))] = largest = 0;
   }
   double total = 0;
   for (double& p : probabilities) total += p = std::exp(p - largest);

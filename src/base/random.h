@@ -56,16 +56,17 @@ class Stream {
   std::uint32_t below(std::uint32_t bound);
   // Standard normal.
   double normal();
-  // log of a Gamma(shape, 1) draw; in log space because tiny shapes underflow. Precondition: shape > 0.
+  // log of a Gamma(shape, 1) draw; in log space because tiny shapes underflow. Precondition: 0 < shape < infinity.
   double log_gamma_draw(double shape);
-  // A Dirichlet draw with the given concentrations (> 0), written as probabilities that sum to 1.
+  // A Dirichlet draw with the given concentrations (positive and finite), written as probabilities that sum to 1.
   void dirichlet(std::span<const double> concentration, std::span<double> probabilities);
 
   template <typename T>
   void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
   }
-  // `count` distinct values of {0, ..., population - 1}, ascending. O(count) memory (Floyd). Precondition: count <= population.
+  // `count` distinct values of {0, ..., population - 1}, ascending. O(count) memory (Floyd). Precondition: count <=
+  // population.
   std::vector<std::uint32_t> sample(std::uint32_t population, std::uint32_t count);
 
  private:

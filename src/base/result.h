@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -23,9 +24,7 @@ struct Error {
   std::string message;
 
   // Adds what only the caller knows, e.g. the file: "train.idx: truncated header".
-  [[nodiscard]] Error within(std::string_view context) && {
-    return {code, fmt::format("{}: {}", context, message)};
-  }
+  [[nodiscard]] Error within(std::string_view context) && { return {code, fmt::format("{}: {}", context, message)}; }
 };
 
 template <typename... Args>
@@ -41,8 +40,8 @@ template <typename... Args>
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(google-explicit-constructor)
-  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return content_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -58,11 +57,12 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   // Precondition: !ok().
-  const Error& error() const& { return std::get<1>(content_); }
-  Error&& error() && { return std::get<1>(std::move(content_)); }
+  const Error& error() const& { return require_error(), std::get<1>(content_); }
+  Error&& error() && { return require_error(), std::get<1>(std::move(content_)); }
 
  private:
   void require() const { MUSTER_CHECK(ok(), "value() of a failed result: {}", std::get<1>(content_).message); }
+  void require_error() const { MUSTER_CHECK(!ok(), "error() of a result that has a value"); }
   std::variant<T, Error> content_;
 };
 
@@ -74,10 +74,12 @@ class [[nodiscard]] Status {
 
   [[nodiscard]] bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  // Precondition: !ok().
+  const Error& error() const& { return require_error(), *error_; }
+  Error&& error() && { return require_error(), std::move(*error_); }
 
  private:
+  void require_error() const { MUSTER_CHECK(!ok(), "error() of a success"); }
   std::optional<Error> error_;
 };
 
@@ -86,8 +88,8 @@ class [[nodiscard]] Status {
 // Assigns the value of a Result to `target`, or returns its error from the enclosing function.
 #define MUSTER_ASSIGN(target, expression) MUSTER_ASSIGN_IMPL_(MUSTER_CONCAT_(result_, __LINE__), target, expression)
 // Returns the error of a Status (or Result) from the enclosing function.
-#define MUSTER_TRY(expression)                                        \
-  do {                                                                \
+#define MUSTER_TRY(expression)                                                    \
+  do {                                                                            \
     if (auto status_ = (expression); !status_) return std::move(status_).error(); \
   } while (false)
 

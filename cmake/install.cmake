@@ -1,0 +1,34 @@
+# `cmake --install`: the program, a static library and the headers of every stage, and the package files behind
+# find_package(muster). muster::muster is all stages at once. The command line (app) is a program, not a library.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+list(JOIN MUSTER_PACKAGES "\" \"" MUSTER_PACKAGES_QUOTED)
+set(MUSTER_PACKAGES_QUOTED "\"${MUSTER_PACKAGES_QUOTED}\"")
+get_property(muster_stages GLOBAL PROPERTY MUSTER_STAGES)
+list(REMOVE_ITEM muster_stages app)
+list(TRANSFORM muster_stages PREPEND muster_ OUTPUT_VARIABLE muster_libraries)
+
+add_library(muster_all INTERFACE)
+add_library(muster::muster ALIAS muster_all)
+target_link_libraries(muster_all INTERFACE ${muster_libraries})
+set_target_properties(muster_all PROPERTIES EXPORT_NAME muster)
+
+install(TARGETS ${muster_libraries} muster_all EXPORT musterTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET muster)
+  install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+foreach(stage IN LISTS muster_stages)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${stage} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/muster
+    FILES_MATCHING PATTERN "*.h")
+endforeach()
+
+set(muster_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/musterConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/musterConfig.cmake INSTALL_DESTINATION ${muster_package_folder})
+# Before 1.0 a minor release may change a face.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/musterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/musterConfig.cmake ${PROJECT_BINARY_DIR}/musterConfigVersion.cmake
+  DESTINATION ${muster_package_folder})
+install(EXPORT musterTargets NAMESPACE muster:: DESTINATION ${muster_package_folder})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# layering.sh ROOT STAGE...: the shape of the tree that no compiler checks. STAGE... is the dependency order.
+# Prints one line per fault, as FILE:LINE: what is wrong; the exit status is 1 if there is any.
+set -u
+export LC_ALL=C
+cd -- "$1" || exit 1
+shift
+order=("$@")
+
+faults=0
+fault() {
+  printf '%s\n' "$1"
+  faults=1
+}
+
+declare -A position
+for i in "${!order[@]}"; do position[${order[i]}]=$i; done
+
+# Includes point to the own stage or an earlier one, and always start with the stage's name.
+while IFS=: read -r file line text; do
+  stage=${file#src/}
+  stage=${stage%%/*}
+  included=${text#*\"}
+  included=${included%\"*}
+  target=${included%%/*}
+  if [[ $included != */* || -z ${position[$target]+known} ]]; then
+    fault "$file:$line: includes \"$included\", want a path that starts with a stage: ${order[*]}"
+  elif [[ -n ${position[$stage]+known} ]] && ((position[$target] > position[$stage])); then
+    fault "$file:$line: $stage includes \"$included\", but $target comes after $stage"
+  fi
+done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src --include='*.h' --include='*.cc')
+
+# Folders: src holds stages and nothing else, tests mirrors it.
+for folder in src/*/; do
+  stage=$(basename "$folder")
+  [[ -n ${position[$stage]+known} ]] || fault "src/$stage:1: not a stage: ${order[*]}"
+done
+for folder in tests/*/; do
+  name=$(basename "$folder")
+  [[ $name == install || -d src/$name ]] || fault "tests/$name:1: mirrors nothing, there is no src/$name"
+done
+
+# A file is named for its one idea.
+while read -r path; do
+  fault "$path:1: the name says nothing, want the one idea the file holds"
+done < <(find src | grep -E '(^|[/_])(utils?|common|helpers?|managers?|impl)([_.][^/]*)?$')
+
+# Text that has no place in the repository: unfinished work, and paths of somebody's machine.
+# The patterns are split so that they do not find themselves.
+readonly unfinished='\<(TO''DO|FIX''ME)\>'
+readonly machine_path='(^|[^[:alnum:]_.~/-])/(ho''me|ro''ot|wo''rk|Use''rs|tmp/w''t)/'
+existing=()
+for path in *; do
+  case $path in build* | runs | data | LICENSE) ;; *) existing+=("$path") ;; esac
+done
+for path in .ci .clang-format .clang-tidy .gitignore; do [[ -e $path ]] && existing+=("$path"); done
+while IFS=: read -r file line text; do
+  fault "$file:$line: unfinished work or a path of one machine: $text"
+done < <(grep -rnIE -e "$unfinished" -e "$machine_path" -- "${existing[@]}")
+
+exit "$faults"
