@@ -71,6 +71,7 @@ struct Pass {
   float* weights = nullptr;      // packed parameters
   float* gradient = nullptr;     // packed, same layout
   const float* drift = nullptr;  // packed, same layout; null: none
+  bool move_statistics = true;   // forward in training: false leaves running statistics as they are
 };
 
 // Prepares packed parameters [offset, offset + count) to receive scale * gradient and returns where it is to be added:

@@ -1,8 +1,8 @@
 // Network: what is trained — layers, shapes, and one flat vector of parameters with named ranges. Immutable and shared
 // by all workers; execution is in executor.h.
 //
-// The flat vector is what travels, is averaged and is saved. Its order, tensor after tensor: dense [in][out], then bias;
-// convolution [kernel height][kernel width][in channels][out channels], then bias; normalisation scale, shift;
+// The flat vector is what travels, is averaged and is saved. Its order, tensor after tensor: dense [in][out], then
+// bias; convolution [kernel height][kernel width][in channels][out channels], then bias; normalisation scale, shift;
 // LSTM [in][4 * hidden], [hidden][4 * hidden], bias (gates i, f, g, o). Running statistics of batch
 // normalisation come last, after every trained parameter: they are averaged with the model, never stepped.
 #pragma once
@@ -22,17 +22,17 @@ namespace muster {
 
 // The [model] section of a recipe. Every network adapts to the data's shape and number of classes.
 struct ModelOptions {
-  std::string name = "softmax";  // see model_catalogue()
-  std::vector<std::uint32_t> hidden;    // mlp: default [128]; cnn: dense layers before the classifier, default none
-  std::vector<std::uint32_t> channels;  // cnn: default [6, 16]
-  std::uint32_t kernel = 5;             // cnn
-  std::optional<std::uint32_t> blocks;  // resnet: residual blocks per stage
-  std::vector<std::uint32_t> widths;    // resnet: channels of the stages, default [16, 32, 64]
-  std::string norm;                     // resnet, audio-cnn: batch | group; default batch
-  std::string shortcut;                 // resnet: padded (option A) | projected; default padded
-  std::uint32_t units = 100;            // lstm
-  std::uint32_t layers = 2;             // lstm
-  std::string init = "torch";           // torch | glorot | uniform
+  std::string name = "softmax";           // see model_catalogue()
+  std::vector<std::uint32_t> hidden{};    // mlp: default [128]; cnn: dense layers before the classifier, default none
+  std::vector<std::uint32_t> channels{};  // cnn: default [6, 16]
+  std::uint32_t kernel = 5;               // cnn
+  std::optional<std::uint32_t> blocks{};  // resnet: residual blocks per stage
+  std::vector<std::uint32_t> widths{};    // resnet: channels of the stages, default [16, 32, 64]
+  std::string norm = "";                  // resnet, audio-cnn: batch | group; default batch
+  std::string shortcut = "";              // resnet: padded (option A) | projected; default padded
+  std::uint32_t units = 100;              // lstm
+  std::uint32_t layers = 2;               // lstm
+  std::string init = "torch";             // torch | glorot | uniform
 };
 
 // A contiguous part of the flat vector.
@@ -42,10 +42,10 @@ struct ParameterRange {
 };
 
 struct ParameterTensor {
-  std::string name;                   // e.g. "conv1.weight"
-  std::vector<std::uint32_t> shape;   // in the order described above
+  std::string name;                  // e.g. "conv1.weight"
+  std::vector<std::uint32_t> shape;  // in the order described above
   ParameterRange range;
-  bool trained = true;                // false: running statistics
+  bool trained = true;  // false: running statistics
 };
 
 // One layer of a network. Layers exist only while a network is built and compiled; nothing virtual runs in a step.

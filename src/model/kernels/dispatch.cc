@@ -1,7 +1,9 @@
 #include "model/kernels/dispatch.h"
 
+#include "model/kernels/dense_kernels.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/isa.h"
+#include "model/kernels/loss.h"
 
 #if defined(__x86_64__)
 #define MUSTER_DISPATCH_KERNELS(Table, getter) \
@@ -25,6 +27,8 @@
 
 namespace muster {
 
+MUSTER_DISPATCH_KERNELS(DenseKernels, dense_kernels)
 MUSTER_DISPATCH_KERNELS(ElementwiseKernels, elementwise_kernels)
+MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
 
 }  // namespace muster

@@ -44,9 +44,12 @@ Isa& chosen() {
 
 std::string_view name(Isa isa) {
   switch (isa) {
-    case Isa::kBaseline: return "baseline";
-    case Isa::kAvx2: return "avx2";
-    case Isa::kAvx512: return "avx512";
+    case Isa::kBaseline:
+      return "baseline";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
   }
   return "?";
 }
@@ -56,7 +59,9 @@ std::span<const Isa> available_isas() {
   return found;
 }
 
-Isa current_isa() { return chosen(); }
+Isa current_isa() {
+  return chosen();
+}
 
 void use_isa(Isa isa) {
   const auto available = available_isas();

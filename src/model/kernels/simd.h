@@ -29,8 +29,27 @@ constexpr int kRegisters = 16;
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef float VecUnaligned __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 
-static inline __attribute__((always_inline)) Vec load(const float* p) { return *reinterpret_cast<const VecUnaligned*>(p); }
-static inline __attribute__((always_inline)) void store(float* p, Vec v) { *reinterpret_cast<VecUnaligned*>(p) = v; }
-static inline __attribute__((always_inline)) Vec splat(float x) { return x - Vec{}; }
+static inline __attribute__((always_inline)) Vec load(const float* p) {
+  return *reinterpret_cast<const VecUnaligned*>(p);
+}
+static inline __attribute__((always_inline)) void store(float* p, Vec v) {
+  *reinterpret_cast<VecUnaligned*>(p) = v;
+}
+static inline __attribute__((always_inline)) Vec splat(float x) {
+  return x - Vec{};
+}
+
+typedef int VecInt __attribute__((vector_size(kLanes * 4)));
+
+// The sum of all lanes, halves onto halves.
+static inline __attribute__((always_inline)) float add_lanes(Vec v) {
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    VecInt other{};
+    for (int j = 0; j < kLanes; ++j) other[j] = j ^ half;
+    v += __builtin_shuffle(v, other);
+  }
+  return v[0];
+}
 
 }  // namespace muster::MUSTER_ISA_SPACE

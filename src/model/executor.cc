@@ -1,0 +1,366 @@
+#include "model/executor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "model/kernels/elementwise.h"
+#include "model/kernels/loss.h"
+#include "model/layer.h"
+
+namespace muster {
+namespace {
+
+// Zeroed, 64-byte aligned floats.
+class Floats {
+ public:
+  Floats() = default;
+  explicit Floats(std::size_t count) : count_(padded(count)) {
+    data_.reset(static_cast<float*>(::operator new(std::max<std::size_t>(count_, kPad) * sizeof(float), kAlignment)));
+    clear();
+  }
+  [[nodiscard]] float* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  void clear() { std::memset(data_.get(), 0, count_ * sizeof(float)); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(float* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::unique_ptr<float, Free> data_;
+  std::size_t count_ = 0;
+};
+
+// A layer's place in the flat vector and in the packed parameters.
+struct Place {
+  const Layer* layer;
+  std::size_t flat;
+  std::size_t packed;
+};
+
+// A running statistic's place in the flat vector and in the padded statistics.
+struct Statistic {
+  std::size_t flat;
+  std::size_t size;
+  std::size_t at;
+};
+
+// The network compiled for one batch size.
+struct Plan {
+  Compiler::Lists lists;
+  Activation logits;
+};
+
+// Memory for activations, shared by the plans that lay it out alike.
+struct Region {
+  std::vector<std::size_t> layout;
+  Floats floats;
+};
+
+void run(const std::vector<Call>& calls, const Pass& pass) {
+  for (const Call& call : calls) call(pass);
+}
+
+Activation compile(const Network& network, Compiler& compiler, float* input) {
+  const Shape shape = network.input();
+  Activation activation{.data = input,
+                        .format = Format::kChannels,
+                        .shape = shape,
+                        .sample_stride = shape.size(),
+                        .row_stride = std::size_t{shape.width} * shape.channels,
+                        .pixel_stride = shape.channels};
+  const auto layers = network.layers();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool last = i + 1 == layers.size();
+    const Request want = last ? Request{Format::kRows, 0} : layers[i + 1]->request(compiler.batch());
+    activation = compiler.add(*layers[i], activation, want);
+  }
+  return activation;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  std::shared_ptr<const Network> network;
+  std::uint32_t max_batch;
+  std::vector<Place> places;
+  std::vector<Statistic> statistic_places;
+  Floats weights;
+  Floats statistics;
+  Floats input;
+  std::vector<std::int32_t> labels;
+  std::vector<Region> regions;
+  std::vector<std::optional<Plan>> plans;  // by batch size
+
+  // Packed like the weights; allocated when first needed.
+  Floats gradient;
+  Floats drift;
+  Floats moment1;
+  Floats moment2;
+  bool has_drift = false;
+  double adam_steps = 0;
+
+  Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
+    MUSTER_CHECK(network && max_batch >= 1, "an executor needs a network and a batch size");
+    std::size_t flat = 0;
+    std::size_t packed = 0;
+    std::size_t statistic = 0;
+    std::size_t flat_statistic = network->parameters();
+    for (const auto& layer : network->layers()) {
+      places.push_back({layer.get(), flat, packed});
+      packed += layer->packed_size();
+      for (const TensorSpec& tensor : layer->tensors()) {
+        if (tensor.trained()) {
+          flat += tensor.size();
+        } else {
+          statistic_places.push_back({flat_statistic, tensor.size(), statistic});
+          flat_statistic += tensor.size();
+          statistic += padded(tensor.size());
+        }
+      }
+    }
+    weights = Floats(packed);
+    statistics = Floats(statistic);
+    input = Floats(network->input().size() * max_batch);
+    labels.resize(max_batch);
+    plans.resize(max_batch + 1);
+  }
+
+  Plan& plan(std::uint32_t batch) {
+    MUSTER_CHECK(batch >= 1 && batch <= max_batch, "batch {}, at most {}", batch, max_batch);
+    if (!plans[batch]) plans[batch] = make_plan(batch);
+    return *plans[batch];
+  }
+
+  Plan make_plan(std::uint32_t batch) {
+    Compiler measure(batch, max_batch, input.data(), weights.data(), statistics.data());
+    compile(*network, measure, input.data());
+    auto region = std::find_if(regions.begin(), regions.end(),
+                               [&](const Region& candidate) { return candidate.layout == measure.layout(); });
+    if (region == regions.end()) {
+      region = regions.insert(regions.end(), Region{measure.layout(), Floats(measure.arena_floats())});
+    }
+    Compiler compiler(batch, max_batch, region->floats.data(), weights.data(), statistics.data());
+    Plan made;
+    made.logits = compile(*network, compiler, input.data());
+    made.lists = compiler.take_lists();
+    return made;
+  }
+
+  void pack(const float* flat, Floats& packed) const {
+    if (packed.empty()) packed = Floats(weights.size());
+    for (const Place& place : places) place.layer->pack(flat + place.flat, packed.data() + place.packed);
+  }
+
+  void unpack(const Floats& packed, float* flat) const {
+    for (const Place& place : places) place.layer->unpack(packed.data() + place.packed, flat + place.flat);
+  }
+
+  BatchResult loss(const Plan& made, std::uint32_t batch, bool with_gradient) const {
+    for (std::uint32_t i = 0; i < batch; ++i) {
+      MUSTER_CHECK(labels[i] >= 0 && static_cast<std::uint32_t>(labels[i]) < network->classes(), "label {} of {}",
+                   labels[i], network->classes());
+    }
+    const LossKernels& kernels = loss_kernels();
+    const std::uint32_t outputs = network->outputs();
+    const Activation& logits = made.logits;
+    const LossResult result = (network->classes() == outputs ? kernels.softmax : kernels.sigmoid)(
+        batch, outputs, logits.sample_stride, logits.data, labels.data(), with_gradient ? logits.gradient : nullptr);
+    return {result.sum, result.correct};
+  }
+
+  BatchResult forward_backward(std::uint32_t batch, const Pass& pass) {
+    const Plan& made = plan(batch);
+    run(made.lists.train, pass);
+    const BatchResult result = loss(made, batch, true);
+    run(made.lists.backward, pass);
+    return result;
+  }
+
+  void ensure(Floats& buffer) const {
+    if (buffer.empty()) buffer = Floats(weights.size());
+  }
+
+  // Momentum and Adam: all parameters in one pass over the gradient that the backward pass left.
+  void step(const StepRule& rule) {
+    const ElementwiseKernels& kernels = elementwise_kernels();
+    const float* constant = has_drift ? drift.data() : nullptr;
+    if (rule.optimizer == Optimizer::kMomentum) {
+      kernels.momentum(weights.size(), rule.learning_rate, rule.momentum, rule.pull, gradient.data(), constant,
+                       moment1.data(), weights.data());
+      return;
+    }
+    adam_steps += 1;
+    const double correction1 = 1 - std::pow(static_cast<double>(rule.beta1), adam_steps);
+    const double correction2 = 1 - std::pow(static_cast<double>(rule.beta2), adam_steps);
+    kernels.adam(weights.size(), static_cast<float>(static_cast<double>(rule.learning_rate) / correction1),
+                 static_cast<float>(1 / correction2), rule.beta1, rule.beta2, rule.epsilon, rule.pull, gradient.data(),
+                 constant, moment1.data(), moment2.data(), weights.data());
+  }
+};
+
+Executor::Executor(std::shared_ptr<const Network> network, std::uint32_t max_batch)
+    : impl_(std::make_unique<Impl>(std::move(network), max_batch)) {}
+Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+const Network& Executor::network() const {
+  return *impl_->network;
+}
+std::uint32_t Executor::max_batch() const {
+  return impl_->max_batch;
+}
+
+void Executor::load(std::span<const float> flat) {
+  MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  impl_->pack(flat.data(), impl_->weights);
+  for (const Statistic& place : impl_->statistic_places) {
+    std::memcpy(impl_->statistics.data() + place.at, flat.data() + place.flat, place.size * sizeof(float));
+  }
+}
+
+void Executor::store(std::span<float> flat) const {
+  MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  impl_->unpack(impl_->weights, flat.data());
+  for (const Statistic& place : impl_->statistic_places) {
+    std::memcpy(flat.data() + place.flat, impl_->statistics.data() + place.at, place.size * sizeof(float));
+  }
+}
+
+bool Executor::has_nonfinite() const {
+  const ElementwiseKernels& kernels = elementwise_kernels();
+  return !kernels.all_finite(impl_->weights.size(), impl_->weights.data()) ||
+         !kernels.all_finite(impl_->statistics.size(), impl_->statistics.data());
+}
+
+void Executor::set_drift(std::span<const float> flat) {
+  MUSTER_CHECK(flat.size() == network().size() || flat.size() == network().parameters(), "{} floats for {}",
+               flat.size(), network().size());
+  impl_->pack(flat.data(), impl_->drift);
+  impl_->has_drift = true;
+}
+
+void Executor::clear_drift() {
+  impl_->has_drift = false;
+}
+
+void Executor::reset_optimizer() {
+  if (!impl_->moment1.empty()) impl_->moment1.clear();
+  if (!impl_->moment2.empty()) impl_->moment2.clear();
+  impl_->adam_steps = 0;
+}
+
+std::size_t Executor::optimizer_state_size(Optimizer optimizer) const {
+  switch (optimizer) {
+    case Optimizer::kSgd:
+      return 0;
+    case Optimizer::kMomentum:
+      return network().size();
+    case Optimizer::kAdam:
+      return 2 * network().size() + 1;
+  }
+  return 0;
+}
+
+void Executor::load_optimizer(Optimizer optimizer, std::span<const float> state) {
+  MUSTER_CHECK(state.size() == optimizer_state_size(optimizer), "{} floats for {}", state.size(),
+               optimizer_state_size(optimizer));
+  if (optimizer == Optimizer::kSgd) return;
+  impl_->pack(state.data(), impl_->moment1);
+  if (optimizer == Optimizer::kAdam) {
+    impl_->pack(state.data() + network().size(), impl_->moment2);
+    impl_->adam_steps = static_cast<double>(state.back());
+  }
+}
+
+void Executor::store_optimizer(Optimizer optimizer, std::span<float> state) const {
+  MUSTER_CHECK(state.size() == optimizer_state_size(optimizer), "{} floats for {}", state.size(),
+               optimizer_state_size(optimizer));
+  // Before the first step, and for running statistics always, the state is zero.
+  std::fill(state.begin(), state.end(), 0.0f);
+  if (optimizer == Optimizer::kSgd) return;
+  if (!impl_->moment1.empty()) impl_->unpack(impl_->moment1, state.data());
+  if (optimizer == Optimizer::kAdam) {
+    if (!impl_->moment2.empty()) impl_->unpack(impl_->moment2, state.data() + network().size());
+    state.back() = static_cast<float>(impl_->adam_steps);
+  }
+}
+
+float* Executor::input(std::uint32_t batch) {
+  MUSTER_CHECK(batch >= 1 && batch <= max_batch(), "batch {}, at most {}", batch, max_batch());
+  return impl_->input.data();
+}
+
+std::int32_t* Executor::labels(std::uint32_t batch) {
+  MUSTER_CHECK(batch >= 1 && batch <= max_batch(), "batch {}, at most {}", batch, max_batch());
+  return impl_->labels.data();
+}
+
+BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
+  Pass pass;
+  pass.weights = impl_->weights.data();
+  if (rule.optimizer == Optimizer::kSgd) {
+    pass.fused = true;
+    pass.scale = -rule.learning_rate / static_cast<float>(batch);
+    pass.keep = 1 - rule.learning_rate * rule.pull;
+    pass.drift_rate = rule.learning_rate;
+    pass.drift = impl_->has_drift ? impl_->drift.data() : nullptr;
+    return impl_->forward_backward(batch, pass);
+  }
+  impl_->ensure(impl_->gradient);
+  impl_->ensure(impl_->moment1);
+  if (rule.optimizer == Optimizer::kAdam) impl_->ensure(impl_->moment2);
+  pass.scale = 1 / static_cast<float>(batch);
+  pass.gradient = impl_->gradient.data();
+  const BatchResult result = impl_->forward_backward(batch, pass);
+  impl_->step(rule);
+  return result;
+}
+
+BatchResult Executor::evaluate(std::uint32_t batch) {
+  const Plan& made = impl_->plan(batch);
+  run(made.lists.evaluate, Pass{});
+  return impl_->loss(made, batch, false);
+}
+
+BatchResult Executor::gradient(std::uint32_t batch, std::span<float> flat_gradient) {
+  MUSTER_CHECK(flat_gradient.size() == network().parameters(), "{} floats for {}", flat_gradient.size(),
+               network().parameters());
+  impl_->ensure(impl_->gradient);
+  Pass pass;
+  pass.weights = impl_->weights.data();
+  pass.gradient = impl_->gradient.data();
+  pass.scale = 1 / static_cast<float>(batch);
+  pass.move_statistics = false;
+  const BatchResult result = impl_->forward_backward(batch, pass);
+  impl_->unpack(impl_->gradient, flat_gradient.data());
+  return result;
+}
+
+void Executor::logits(std::uint32_t batch, std::span<float> out) const {
+  const std::size_t outputs = network().outputs();
+  MUSTER_CHECK(out.size() == batch * outputs, "{} floats for {} logits", out.size(), batch * outputs);
+  const Activation& logits = impl_->plan(batch).logits;
+  for (std::uint32_t b = 0; b < batch; ++b) {
+    std::memcpy(out.data() + b * outputs, logits.data + b * logits.sample_stride, outputs * sizeof(float));
+  }
+}
+
+std::size_t Executor::arena_bytes() const {
+  std::size_t floats = impl_->input.size();
+  for (const Floats* buffer :
+       {&impl_->weights, &impl_->statistics, &impl_->gradient, &impl_->drift, &impl_->moment1, &impl_->moment2}) {
+    floats += buffer->size();
+  }
+  for (const Region& region : impl_->regions) floats += region.floats.size();
+  return floats * sizeof(float);
+}
+
+}  // namespace muster

@@ -1,0 +1,97 @@
+#include "model/network.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "model/layer.h"
+
+namespace muster {
+namespace {
+
+// Half-width of the uniform draw for a weight or bias; 0 means the tensor starts as zeros.
+double initial_bound(const std::string& init, const TensorSpec& tensor) {
+  if (init == "torch") return 1.0 / std::sqrt(static_cast<double>(tensor.torch_fan));
+  if (tensor.role == TensorRole::kBias) return 0;
+  if (init == "glorot") return std::sqrt(6.0 / (static_cast<double>(tensor.fan_in) + tensor.fan_out));
+  return 0.07;  // MXNet's default
+}
+
+void fill(const std::string& init, const TensorSpec& tensor, std::span<float> values, Stream& stream) {
+  switch (tensor.role) {
+    case TensorRole::kScale:
+    case TensorRole::kVariance:
+      for (float& value : values) value = 1;
+      return;
+    case TensorRole::kShift:
+    case TensorRole::kMean:
+      for (float& value : values) value = 0;
+      return;
+    case TensorRole::kWeight:
+    case TensorRole::kBias:
+      break;
+  }
+  const double bound = initial_bound(init, tensor);
+  for (float& value : values) value = bound == 0 ? 0 : static_cast<float>(bound * (2 * stream.uniform() - 1));
+}
+
+}  // namespace
+
+Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init)
+    : input_(input), classes_(classes), layers_(std::move(layers)), init_(std::move(init)) {
+  MUSTER_CHECK(!layers_.empty(), "a network without layers");
+  outputs_ = static_cast<std::uint32_t>(layers_.back()->output().size());
+  MUSTER_CHECK(outputs_ == classes || (outputs_ == 1 && classes == 2), "{} outputs for {} classes", outputs_, classes);
+  for (const bool trained : {true, false}) {
+    for (const auto& layer : layers_) {
+      for (const TensorSpec& tensor : layer->tensors()) {
+        if (tensor.trained() != trained) continue;
+        tensors_.push_back({tensor.name, tensor.shape, {size_, tensor.size()}, trained});
+        size_ += tensor.size();
+      }
+    }
+    if (trained) parameters_ = size_;
+  }
+}
+
+Network::~Network() = default;
+
+ParameterRange Network::last_layer() const {
+  std::size_t size = 0;
+  for (const TensorSpec& tensor : layers_.back()->tensors()) size += tensor.trained() ? tensor.size() : 0;
+  return {parameters_ - size, size};
+}
+
+ParameterRange Network::classifier() const {
+  std::size_t size = 0;
+  for (std::size_t i = layers_.size(); i > 0 && layers_[i - 1]->dense(); --i) {
+    for (const TensorSpec& tensor : layers_[i - 1]->tensors()) size += tensor.size();
+  }
+  return {parameters_ - size, size};
+}
+
+ParameterRange Network::features() const {
+  return {0, classifier().offset};
+}
+
+std::uint64_t Network::forward_macs() const {
+  std::uint64_t sum = 0;
+  for (const auto& layer : layers_) sum += layer->forward_macs();
+  return sum;
+}
+
+void Network::initialise(std::span<float> flat, Stream& stream) const {
+  MUSTER_CHECK(flat.size() == size_, "{} floats for {} parameters", flat.size(), size_);
+  // Layer by layer, trained tensors before statistics: the order of the flat vector, which the draws follow.
+  std::size_t at = 0;
+  for (const bool trained : {true, false}) {
+    for (const auto& layer : layers_) {
+      for (const TensorSpec& tensor : layer->tensors()) {
+        if (tensor.trained() != trained) continue;
+        fill(init_, tensor, flat.subspan(at, tensor.size()), stream);
+        at += tensor.size();
+      }
+    }
+  }
+}
+
+}  // namespace muster

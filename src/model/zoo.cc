@@ -1,0 +1,77 @@
+// The networks that recipes can name, built from layers to fit the data's shape. Parameter counts follow the papers.
+#include <fmt/format.h>
+
+#include "model/layer.h"
+#include "model/layers/dense.h"
+#include "model/network.h"
+
+namespace muster {
+namespace {
+
+using Layers = std::vector<std::unique_ptr<Layer>>;
+
+// Appends hidden layers with ReLU and the linear output layer, named dense1, dense2, ...
+void add_classifier(Layers& layers, Shape input, std::span<const std::uint32_t> hidden, std::uint32_t outputs) {
+  int number = 0;
+  for (const std::uint32_t width : hidden) {
+    layers.push_back(make_dense(fmt::format("dense{}", ++number), input, width, true));
+    input = layers.back()->output();
+  }
+  layers.push_back(make_dense(fmt::format("dense{}", ++number), input, outputs, false));
+}
+
+Result<Layers> make_softmax(const ModelOptions&, Shape input, std::uint32_t classes) {
+  Layers layers;
+  add_classifier(layers, input, {}, classes);
+  return layers;
+}
+
+Result<Layers> make_mlp(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  std::vector<std::uint32_t> hidden = options.hidden;
+  if (hidden.empty()) hidden = {128};
+  Layers layers;
+  add_classifier(layers, input, hidden, classes);
+  return layers;
+}
+
+using Maker = Result<Layers> (*)(const ModelOptions&, Shape, std::uint32_t);
+
+struct Entry {
+  ModelEntry face;
+  Maker make;
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> list = {
+      {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, make_softmax},
+      {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, make_mlp},
+  };
+  return list;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  if (classes < 2) return usage_error("model: {} classes in the data, want >= 2", classes);
+  if (input.size() == 0) return usage_error("model: the data's samples are empty");
+  if (options.init != "torch" && options.init != "glorot" && options.init != "uniform") {
+    return usage_error("model.init: \"{}\", want torch, glorot or uniform", options.init);
+  }
+  std::string known;
+  for (const Entry& entry : entries()) {
+    if (entry.face.name == options.name) {
+      MUSTER_ASSIGN(Layers layers, entry.make(options, input, classes));
+      return std::shared_ptr<const Network>(std::make_shared<Network>(input, classes, std::move(layers), options.init));
+    }
+    known += (known.empty() ? "" : ", ") + entry.face.name;
+  }
+  return usage_error("model.name: \"{}\", want one of {}", options.name, known);
+}
+
+std::vector<ModelEntry> model_catalogue() {
+  std::vector<ModelEntry> faces;
+  for (const Entry& entry : entries()) faces.push_back(entry.face);
+  return faces;
+}
+
+}  // namespace muster
