@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# prepare_test.sh ROOT: ./muster and ./test on a small tree of their own, with every outside command (cmake, ninja, ctest,
+# apt-get, dpkg-query, id, sudo) replaced by a recorder, so that neither packages nor a compiler are touched.
+set -u
+source_root=$1
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+tree="$folder/a tree"
+bin=$folder/bin
+calls=$folder/calls
+failures=0
+
+# fake NAME: reads the body of the recorder NAME from stdin.
+fake() {
+  { printf '#!/usr/bin/env bash\necho "%s $*" >>"%s"\n' "$1" "$calls" && cat; } >"$bin/$1"
+  chmod +x "$bin/$1"
+}
+
+setup() {
+  rm -rf -- "$tree" "$bin" "$calls"
+  mkdir -p "$tree"/{src/app,cmake} "$bin"
+  cp "$source_root"/{muster,test} "$tree"
+  cp "$source_root"/cmake/{prepare.sh,packages.txt} "$tree/cmake"
+  touch "$tree/CMakeLists.txt" "$tree/CMakePresets.json" "$tree/src/a.cc"
+  : >"$calls"
+  # The sources are older than any build that follows.
+  find "$tree" -exec touch -d '1 minute ago' {} +
+  fake cmake <<'BODY'
+echo chatter
+if [[ $1 == --preset ]]; then
+  mkdir -p build/release
+  for word; do [[ $word == MUSTER_BUILD_TESTS=* ]] && tests=${word#*=}; done
+  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nMUSTER_BUILD_TESTS:BOOL=%s\n' "$PWD" "$tests" >build/release/CMakeCache.txt
+  touch build/release/build.ninja
+else
+  [[ ! -e $2/../../src/broken ]] || { echo '[1/2] Building'; echo 'a.cc:1: error: no'; exit 1; }
+  mkdir -p "$2/src/app"
+  printf '#!/bin/sh\necho "ran in $PWD with $*"\nexit 5\n' >"$2/src/app/muster"
+  chmod +x "$2/src/app/muster"
+fi
+BODY
+  fake ninja <<<'echo work'
+  fake ctest <<<'exit 8'
+  fake dpkg-query <<<'shift 3; for p; do [[ -e "${0%/*}/../absent-$p" ]] || echo "installed $p"; done'
+  fake apt-get <<<'exit 0'
+  fake id <<<'echo 0'
+  rm -f -- "$folder"/absent-*
+}
+
+run() {
+  output=$(cd / && PATH="$bin:$PATH" "$@" 2>"$folder/stderr")
+  status=$?
+  errors=$(<"$folder/stderr")
+}
+
+check() {
+  if ! eval "$2"; then
+    printf '%s: not true: %s\n  status %s\n  stdout %s\n  stderr %s\n  calls %s\n' "$1" "$2" "$status" "$output" "$errors" \
+      "$(<"$calls")"
+    failures=1
+  fi
+}
+
+setup
+run "$tree/muster" run --x 'a b'
+check 'first call' '[[ $output == "ran in / with run --x a b" && $status -eq 5 ]]'
+check 'first call' '[[ $errors == *"muster: configuring"*"muster: building"* && $errors != *chatter* ]]'
+check 'first call' '[[ $(<"$calls") == *MUSTER_BUILD_TESTS=OFF*"--target muster"* && $(<"$calls") != *apt-get* ]]'
+
+: >"$calls"
+run "$tree/muster" again
+check 'nothing changed' '[[ $output == "ran in / with again" && -z $errors && ! -s $calls ]]'
+ln -s "$tree/muster" "$folder/link"
+run "$folder/link" linked
+check 'through a link' '[[ $output == "ran in / with linked" && -z $errors && ! -s $calls ]]'
+
+touch -d '1 minute' "$tree/src/a.cc"
+run "$tree/muster"
+check 'a changed file' '[[ $(<"$calls") == *"cmake --build"* && $(<"$calls") != *--preset* ]]'
+touch -d '1 minute ago' "$tree/src/a.cc"
+run "$tree/muster"
+: >"$calls"
+rm "$tree/src/a.cc"
+touch -d '1 minute' "$tree/src"
+run "$tree/muster"
+check 'a file that went' '[[ $(<"$calls") == *"cmake --build"* ]]'
+
+: >"$calls"
+run "$tree/test" -R base
+check 'tests' '[[ $status -eq 8 && $(<"$calls") == *MUSTER_BUILD_TESTS=ON*"--target all"*"ctest "*" -R base" ]]'
+touch -d '2 minutes' "$tree/src/app"
+: >"$calls"
+run "$tree/muster"
+check 'the tests stay configured' '[[ $(<"$calls") == *"--target muster"* && $(<"$calls") != *--preset* ]]'
+
+setup
+run "$tree/muster"
+mv "$tree" "$folder/b tree"
+: >"$calls"
+run "$folder/b tree/muster"
+check 'a moved tree' '[[ $(<"$calls") == *--preset* && $output == ran* ]]'
+rm -r "$folder/b tree"
+
+setup
+touch "$tree/src/broken"
+run "$tree/muster"
+check 'a failed build' '[[ $status -eq 1 && -z $output && $errors == *"a.cc:1: error: no"*"muster: the build failed" ]]'
+rm "$tree/src/broken"
+run "$tree/muster"
+check 'a mended build' '[[ $status -eq 5 ]]'
+
+setup
+touch "$folder"/absent-{libpng-dev,libgtest-dev}
+run "$tree/muster"
+check 'a missing package' '[[ $status -eq 5 && $errors == *"muster: installing libpng-dev"* ]]'
+check 'a missing package' '[[ $(<"$calls") == *"apt-get "*"install --no-install-recommends libpng-dev"* ]]'
+check 'a missing package' '[[ $(<"$calls") != *libgtest-dev* && $(<"$calls") != *update* ]]'
+
+setup
+touch "$folder/absent-libpng-dev"
+fake apt-get <<<'[[ $* != *install* ]] || { echo "E: Unable to locate package libpng-dev"; exit 100; }'
+run "$tree/muster"
+check 'apt fails' '[[ $status -eq 1 && $errors == *"cannot install libpng-dev: E: Unable to locate package libpng-dev;"* ]]'
+check 'apt fails' '[[ $(<"$calls") == *install*update*install* && $(<"$calls") != *"cmake --"* ]]'
+
+setup
+touch "$folder/absent-libpng-dev"
+fake id <<<'echo 1000'
+# Only what is listed here, so that there is no sudo.
+for tool in bash env dirname readlink find sed grep mkdir mktemp flock rm cat; do ln -s "$(command -v "$tool")" "$bin"; done
+run env PATH="$bin" "$tree/muster"
+check 'not root, no sudo' '[[ $status -eq 1 && $errors == "muster: these packages are missing, install them as root: apt-get install libpng-dev" ]]'
+fake sudo <<<'"$@"'
+run "$tree/muster"
+check 'not root, sudo' '[[ $status -eq 5 && $(<"$calls") == *"sudo env DEBIAN_FRONTEND=noninteractive"*libpng-dev* ]]'
+
+setup
+touch "$folder/absent-dataset-fashion-mnist"
+fake apt-get <<<'exit 100'
+run "$tree/muster"
+check 'an optional package' '[[ $status -eq 5 && $errors == *"cannot install dataset-fashion-mnist, going on without"* ]]'
+touch -d '1 minute' "$tree/src/a.cc"
+run "$tree/muster"
+check 'an optional package, again' '[[ $status -eq 5 && $errors != *dataset* ]]'
+
+setup
+for i in 1 2 3 4; do (cd / && PATH="$bin:$PATH" "$tree/muster" "$i" >"$folder/out$i" 2>/dev/null) & done
+wait
+run cat "$folder"/out{1,2,3,4}
+check 'four at once' '[[ $(grep -c . <<<"$output") -eq 4 && $(grep -c "cmake --build" "$calls") -eq 1 ]]'
+
+exit "$failures"
