@@ -87,6 +87,10 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view content) {
+  return write_file(path, std::span<const std::string_view>(&content, 1));
+}
+
+Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts) {
   const std::string temporary = path.string() + ".tmp";
   const auto fail = [&](const char* what) -> Status {
     Error error = failure("{}: cannot {}: {}", path.string(), what, reason());
@@ -95,17 +99,18 @@ Status write_file(const std::filesystem::path& path, std::string_view content) {
   };
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return fail("write");
-  std::size_t written = 0;
-  while (written < content.size()) {
-    const ssize_t n = ::write(descriptor, content.data() + written, content.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int saved = errno;
-      ::close(descriptor);
-      errno = saved;
-      return fail("write");
+  for (std::string_view rest : parts) {
+    while (!rest.empty()) {
+      const ssize_t n = ::write(descriptor, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        const int saved = errno;
+        ::close(descriptor);
+        errno = saved;
+        return fail("write");
+      }
+      rest.remove_prefix(static_cast<std::size_t>(n));
     }
-    written += static_cast<std::size_t>(n);
   }
   if (::fsync(descriptor) != 0) {
     const int saved = errno;

@@ -23,6 +23,8 @@ namespace muster {
 // Writes `content` to a temporary file beside `path`, fsyncs it, renames it over `path`, and fsyncs the folder.
 // On failure `path` is as it was.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view content);
+// The same for content in several parts, one after the other.
+[[nodiscard]] Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 // Creates the folder and its parents; fails, naming the path, if that cannot be done or it cannot be written to.
 [[nodiscard]] Status make_folder(const std::filesystem::path& path);
