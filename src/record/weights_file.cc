@@ -1,0 +1,242 @@
+#include "record/weights_file.h"
+
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+
+namespace muster {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "both formats hold little-endian numbers");
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+constexpr std::string_view kMetadata = "__metadata__";
+constexpr std::string_view kLayout =
+    "dense [in][out]; convolution [kernel height][kernel width][in channels][out channels]; "
+    "lstm [in][4*hidden] and [hidden][4*hidden], gates i, f, g, o";
+
+std::uint64_t bytes_of(const ParameterTensor& tensor) {
+  return std::uint64_t{tensor.range.size} * sizeof(float);
+}
+
+void check_tiling(std::span<const ParameterTensor> tensors, std::size_t values) {
+  std::size_t next = 0;
+  for (const ParameterTensor& tensor : tensors) {
+    const std::size_t elements =
+        std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::size_t{1}, std::multiplies<>());
+    MUSTER_CHECK(tensor.range.offset == next && tensor.range.size == elements, "{}: {} values at {}, want {} at {}",
+                 tensor.name, tensor.range.size, tensor.range.offset, elements, next);
+    next += elements;
+  }
+  MUSTER_CHECK(next == values, "tensors of {} values for a flat vector of {}", next, values);
+}
+
+std::string_view bytes_of(std::span<const float> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+template <typename T>
+void append_value(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// What a NumPy array file holds before the values; a multiple of 64 bytes, so that they can be mapped.
+std::string npy_header(std::span<const std::uint32_t> shape) {
+  std::string text = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr std::size_t kFixedBytes = 10;
+  text.append(63 - (kFixedBytes + text.size()) % 64, ' ');
+  text += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  append_value(header, static_cast<std::uint16_t>(text.size()));
+  return header + text;
+}
+
+// The fields that a zip file's local and central records share, from "version needed" to "name length".
+std::string zip_fields(std::uint32_t crc, std::uint32_t bytes, std::size_t name_bytes) {
+  constexpr std::uint16_t kVersionNeeded = 20;
+  constexpr std::uint16_t kFirstDay = 0x21;  // 1980-01-01: equal weights give equal files
+  std::string out;
+  append_value(out, kVersionNeeded);
+  append_value(out, std::uint16_t{0});  // flags
+  append_value(out, std::uint16_t{0});  // stored
+  append_value(out, std::uint16_t{0});  // time
+  append_value(out, kFirstDay);
+  append_value(out, crc);
+  append_value(out, bytes);
+  append_value(out, bytes);
+  append_value(out, static_cast<std::uint16_t>(name_bytes));
+  return out;
+}
+
+// The two numbers of "data_offsets", if they are that.
+bool take_offsets(const json& value, std::uint64_t& begin, std::uint64_t& end) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned()) {
+    return false;
+  }
+  begin = value[0].get<std::uint64_t>();
+  end = value[1].get<std::uint64_t>();
+  return begin <= end;
+}
+
+bool same_shape(const json& value, std::span<const std::uint32_t> shape) {
+  return value.is_array() &&
+         std::equal(value.begin(), value.end(), shape.begin(), shape.end(), [](const json& a, std::uint32_t b) {
+           return a.is_number_unsigned() && a.get<std::uint64_t>() == b;
+         });
+}
+
+}  // namespace
+
+Status write_safetensors(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
+                         std::span<const float> flat, const std::map<std::string, std::string>& metadata) {
+  check_tiling(tensors, flat.size());
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  auto& notes = header[std::string(kMetadata)] = metadata;
+  notes["layout"] = kLayout;
+  for (const ParameterTensor& tensor : tensors) {
+    const std::uint64_t begin = std::uint64_t{tensor.range.offset} * sizeof(float);
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, begin + bytes_of(tensor)}}};
+  }
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');  // the values begin at a multiple of 8
+  std::string length;
+  append_value(length, std::uint64_t{text.size()});
+  return write_file(path, std::vector<std::string_view>{length, text, bytes_of(flat)});
+}
+
+Status write_npz(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
+                 std::span<const float> flat) {
+  check_tiling(tensors, flat.size());
+  std::vector<std::string> heads;  // each: local record, name, array header
+  heads.reserve(tensors.size());
+  std::vector<std::string_view> parts;
+  std::string directory;
+  std::uint64_t offset = 0;
+  for (const ParameterTensor& tensor : tensors) {
+    const std::string name = tensor.name + ".npy";
+    const std::string array = npy_header(tensor.shape);
+    const std::span<const float> values = flat.subspan(tensor.range.offset, tensor.range.size);
+    const std::uint64_t bytes = array.size() + values.size_bytes();
+    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(array.data()), array.size());
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(values.data()), values.size_bytes());
+    const std::string fields =
+        zip_fields(static_cast<std::uint32_t>(crc), static_cast<std::uint32_t>(bytes), name.size());
+
+    std::string& head = heads.emplace_back("PK\x03\x04");
+    head += fields;
+    append_value(head, std::uint16_t{0});  // extra field
+    head += name + array;
+    parts.push_back(head);
+    parts.push_back(bytes_of(values));
+
+    directory += "PK\x01\x02";
+    append_value(directory, std::uint16_t{20});  // version made by
+    directory += fields;
+    directory.append(12, '\0');  // no extra field, no comment, disk 0, no attributes
+    append_value(directory, static_cast<std::uint32_t>(offset));
+    directory += name;
+    offset += head.size() + values.size_bytes();
+  }
+  MUSTER_CHECK(tensors.size() < UINT16_MAX, "{} arrays in one zip file, want < {}", tensors.size(), UINT16_MAX);
+  if (offset >= UINT32_MAX) {
+    return failure("{}: an npz file holds less than 4 GiB, the model has more; write safetensors", path.string());
+  }
+  const auto directory_bytes = static_cast<std::uint32_t>(directory.size());
+  directory += "PK\x05\x06";
+  append_value(directory, std::uint32_t{0});  // disks
+  append_value(directory, static_cast<std::uint16_t>(tensors.size()));
+  append_value(directory, static_cast<std::uint16_t>(tensors.size()));
+  append_value(directory, directory_bytes);
+  append_value(directory, static_cast<std::uint32_t>(offset));
+  append_value(directory, std::uint16_t{0});  // comment
+  parts.push_back(directory);
+  return write_file(path, parts);
+}
+
+Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes,
+                                             std::span<const ParameterTensor> tensors) {
+  std::uint64_t header_bytes = 0;
+  if (bytes.size() < sizeof header_bytes) return failure("truncated: {} bytes are no safetensors file", bytes.size());
+  std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
+  bytes = bytes.subspan(sizeof header_bytes);
+  if (header_bytes > kMaxHeaderBytes) return failure("a header of {} bytes, want <= {}", header_bytes, kMaxHeaderBytes);
+  if (header_bytes > bytes.size())
+    return failure("truncated: a header of {} bytes, {} left", header_bytes, bytes.size());
+  const auto text = bytes.first(header_bytes);
+  const auto data = bytes.subspan(header_bytes);
+  const json header = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!header.is_object()) return failure("the header is not a JSON object");
+
+  for (const auto& [name, entry] : header.items()) {
+    const bool known = name == kMetadata || std::any_of(tensors.begin(), tensors.end(),
+                                                        [&](const ParameterTensor& t) { return t.name == name; });
+    if (!known) return failure("holds a tensor '{}' that the network does not have", name);
+  }
+  std::size_t values = 0;
+  for (const ParameterTensor& tensor : tensors) values = std::max(values, tensor.range.offset + tensor.range.size);
+  std::vector<float> flat(values);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const ParameterTensor& tensor : tensors) {
+    const auto found = header.find(tensor.name);
+    if (found == header.end()) return failure("holds no tensor '{}'", tensor.name);
+    const json& entry = *found;
+    if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets")) {
+      return failure("tensor '{}' has no dtype, shape or data_offsets", tensor.name);
+    }
+    if (entry["dtype"] != "F32") {
+      return failure("tensor '{}' has the type {}, want \"F32\"", tensor.name, entry["dtype"].dump().substr(0, 20));
+    }
+    if (!same_shape(entry["shape"], tensor.shape)) {
+      return failure("tensor '{}' has the shape {}, the network wants [{}]", tensor.name,
+                     entry["shape"].dump().substr(0, 60), fmt::join(tensor.shape, ","));
+    }
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    if (!take_offsets(entry["data_offsets"], begin, end) || end > data.size() || end - begin != bytes_of(tensor)) {
+      return failure("tensor '{}' has data_offsets that are not {} of the {} bytes of values", tensor.name,
+                     bytes_of(tensor), data.size());
+    }
+    if (end > begin) std::memcpy(flat.data() + tensor.range.offset, data.data() + begin, end - begin);
+    ranges.emplace_back(begin, end);
+  }
+  if (data.size() != values * sizeof(float)) {
+    return failure("holds {} bytes of values, the network wants {}", data.size(), values * sizeof(float));
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first < ranges[i - 1].second) return failure("two tensors overlap at byte {}", ranges[i].first);
+  }
+  return flat;
+}
+
+Status write_safetensors(const std::filesystem::path& path, const Network& network, std::span<const float> flat,
+                         const std::map<std::string, std::string>& metadata) {
+  return write_safetensors(path, network.tensors(), flat, metadata);
+}
+
+Status write_npz(const std::filesystem::path& path, const Network& network, std::span<const float> flat) {
+  return write_npz(path, network.tensors(), flat);
+}
+
+Result<std::vector<float>> read_safetensors(const std::filesystem::path& path, const Network& network) {
+  const std::uint64_t limit = 8 + kMaxHeaderBytes + std::uint64_t{network.size()} * sizeof(float);
+  MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path, limit));
+  auto flat = parse_safetensors(bytes, network.tensors());
+  if (!flat) return std::move(flat).error().within(path.string());
+  return flat;
+}
+
+}  // namespace muster
