@@ -21,6 +21,7 @@ endmacro()
 
 add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-psabi
+  -Wno-missing-field-initializers  # naming only the fields that differ from their defaults is the point of them
   $<$<BOOL:${MUSTER_WERROR}>:-Werror>)
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer

@@ -65,9 +65,13 @@ struct DataOptions {
   std::optional<double> alpha;    // Dirichlet concentration, or Synthetic's alpha
   std::optional<double> beta;     // Synthetic's beta
   std::uint32_t classes_per_client = 2;
+  std::string label_groups;       // classes of each block of clients, e.g. "0-2,3-6,4+7+9"; "" = AutoCFL's four
+  std::optional<std::uint32_t> rotations;  // 1, 2 or 4 (default) blocks of clients with turned images
+  bool imbalance = false;         // of every 20 clients, 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples
   std::optional<std::uint32_t> samples_min;  // per client, where the partition draws sizes
   std::optional<std::uint32_t> samples_max;
   std::optional<double> test_fraction;  // of each client's samples, kept for its own test
+  bool merge_test = false;         // the source's test set joins the training samples before they are divided
   std::uint32_t edges = 1;
   std::uint32_t exemplars = 0;     // per class, taken from the test set for the server
   bool augment = false;            // random crop (padding 4) and flip, for training images

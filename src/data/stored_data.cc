@@ -1,0 +1,346 @@
+#include "data/stored_data.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "data/edges.h"
+#include "data/partition.h"
+
+namespace muster {
+namespace {
+
+// Parts of the seed's kPartition and kSplit streams.
+enum Part : std::uint32_t { kTrain = 0, kLocalTest = 1, kImbalance = 2, kHoldOut = 3, kExemplars = 4 };
+
+class StoredData final : public FederatedData {
+ public:
+  std::uint32_t clients() const override { return train_index_.clients(); }
+  Shape shape() const override { return raw_.train.shape; }
+  std::uint32_t classes() const override { return raw_.train.classes; }
+  std::uint32_t train_count(ClientId client) const override { return train_index_.size(client.value); }
+  std::uint32_t test_count(ClientId client) const override { return test_index_.size(client.value); }
+  SampleView train(ClientId client, SampleBuffer&) const override {
+    return {&raw_.train, train_index_.of(client.value), turns(client)};
+  }
+  SampleView test(ClientId client, SampleBuffer&) const override {
+    return {test_samples_, test_index_.of(client.value), turns(client)};
+  }
+  SampleView global_test() const override { return {global_samples_, global_test_, 0}; }
+  SampleView exemplars() const override { return {global_samples_, exemplars_, 0}; }
+
+  std::vector<std::uint32_t> label_counts(ClientId client) const override {
+    std::vector<std::uint32_t> counts(classes(), 0);
+    for (const std::uint32_t row : train_index_.of(client.value)) {
+      ++counts[static_cast<std::size_t>(raw_.train.labels[row])];
+    }
+    return counts;
+  }
+  std::uint32_t edges() const override { return edges_; }
+  std::uint32_t edge(ClientId client) const override { return edge_of(client, clients(), edges_); }
+  std::optional<std::uint32_t> planted_cluster(ClientId client) const override {
+    if (train_index_.planted.empty()) return std::nullopt;
+    return train_index_.planted[client.value];
+  }
+  std::string client_name(ClientId client) const override {
+    if (train_index_.owners.empty() || raw_.client_names.empty()) return {};
+    return raw_.client_names[train_index_.owners[client.value]];
+  }
+  std::string summary() const override { return summary_; }
+
+ private:
+  friend class Divider;
+  std::uint32_t turns(ClientId client) const {
+    return train_index_.quarter_turns.empty() ? 0 : train_index_.quarter_turns[client.value];
+  }
+
+  RawData raw_;
+  const Samples* test_samples_ = nullptr;    // where clients' tests are: raw_.test, or raw_.train if cut from it
+  const Samples* global_samples_ = nullptr;  // where the server's test set is: raw_.test if the source has one
+  Division train_index_;
+  Division test_index_;
+  std::vector<std::uint32_t> global_test_;
+  std::vector<std::uint32_t> exemplars_;
+  std::uint32_t edges_ = 1;
+  std::string summary_;
+};
+
+void append_test(RawData& raw) {
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+    from.shrink_to_fit();
+  };
+  append(raw.train.labels, raw.test.labels);
+  append(raw.train.bytes, raw.test.bytes);
+  append(raw.train.floats, raw.test.floats);
+  append(raw.train.tokens, raw.test.tokens);
+  append(raw.train_clients, raw.test_clients);
+}
+
+// The rows of each client's own test, where the source says whose they are. Clients of `train` only.
+Division rows_by_owner(const Division& train, std::span<const std::uint32_t> test_owners, std::size_t owner_count) {
+  constexpr std::uint32_t kNobody = 0xffffffffu;
+  std::vector<std::uint32_t> client_of(owner_count, kNobody);
+  for (std::uint32_t k = 0; k < train.clients(); ++k) client_of[train.owners[k]] = k;
+  Division test;
+  test.offsets.assign(train.clients() + std::size_t{1}, 0);
+  for (const std::uint32_t owner : test_owners) {
+    if (client_of[owner] != kNobody) ++test.offsets[client_of[owner] + 1];
+  }
+  std::partial_sum(test.offsets.begin(), test.offsets.end(), test.offsets.begin());
+  test.rows.resize(test.offsets.back());
+  std::vector<std::uint32_t> next(test.offsets.begin(), test.offsets.end() - 1);
+  for (std::uint32_t row = 0; row < test_owners.size(); ++row) {
+    if (const std::uint32_t client = client_of[test_owners[row]]; client != kNobody) test.rows[next[client]++] = row;
+  }
+  return test;
+}
+
+Division no_tests(std::uint32_t clients) {
+  Division none;
+  none.offsets.assign(clients + std::size_t{1}, 0);
+  return none;
+}
+
+// Moves a random `fraction` of every client's rows (rounded, but never its last row) from `train` into the result.
+Division cut_tests(Division& train, double fraction, std::uint64_t seed) {
+  Division test;
+  std::uint32_t out = 0;
+  for (std::uint32_t k = 0; k < train.clients(); ++k) {
+    const std::uint32_t begin = train.offsets[k];
+    const std::uint32_t size = train.size(k);
+    auto count = static_cast<std::uint32_t>(size * fraction + 0.5);
+    if (size > 0) count = std::min(count, size - 1);
+    Stream stream({.seed = seed, .purpose = Purpose::kSplit, .id = k});
+    for (std::uint32_t last = size; last > size - count; --last) {
+      std::swap(train.rows[begin + last - 1], train.rows[begin + stream.below(last)]);
+    }
+    const auto rows = train.rows.begin();
+    test.rows.insert(test.rows.end(), rows + begin + (size - count), rows + begin + size);
+    test.close_client();
+    std::copy(rows + begin, rows + begin + (size - count), rows + out);
+    train.offsets[k] = out;
+    out += size - count;
+  }
+  train.offsets.back() = out;
+  train.rows.resize(out);
+  return test;
+}
+
+// Rows in ascending order within each client: reading them touches memory in one direction.
+void sort_rows(Division& division) {
+  for (std::uint32_t k = 0; k < division.clients(); ++k) {
+    std::sort(division.rows.begin() + division.offsets[k], division.rows.begin() + division.offsets[k + 1]);
+  }
+}
+
+void remove_rows(Division& division, const std::vector<bool>& removed) {
+  std::uint32_t out = 0;
+  for (std::uint32_t k = 0; k < division.clients(); ++k) {
+    const std::uint32_t begin = division.offsets[k];
+    const std::uint32_t end = division.offsets[k + 1];
+    division.offsets[k] = out;
+    for (std::uint32_t i = begin; i < end; ++i) {
+      if (!removed[division.rows[i]]) division.rows[out++] = division.rows[i];
+    }
+  }
+  division.offsets.back() = out;
+  division.rows.resize(out);
+}
+
+// Builds one StoredData, step by step.
+class Divider {
+ public:
+  Divider(RawData raw, const DataOptions& options, std::uint64_t seed, std::string source)
+      : options_(options), seed_(seed), source_(std::move(source)), data_(std::make_unique<StoredData>()) {
+    data_->raw_ = std::move(raw);
+    if (options.merge_test) append_test(data_->raw_);
+  }
+
+  Result<std::unique_ptr<FederatedData>> divide() {
+    MUSTER_TRY(check());
+    MUSTER_TRY(divide_rows());
+    sort_rows(data_->train_index_);
+    sort_rows(data_->test_index_);
+    set_global_test();
+    MUSTER_TRY(take_exemplars());
+    MUSTER_TRY(check_edges(options_.edges, data_->clients()));
+    data_->edges_ = options_.edges;
+    data_->summary_ = summarise();
+    return std::unique_ptr<FederatedData>(std::move(data_));
+  }
+
+ private:
+  Status check() {
+    const RawData& raw = data_->raw_;
+    const std::size_t rows = raw.train.size();
+    if (rows == 0) return failure("{}: no training samples", source_);
+    if (rows > 0xffffffffu) return failure("{}: {} samples are more than an index holds", source_, rows);
+    const std::string name =
+        !options_.partition.empty() ? options_.partition : (raw.train_clients.empty() ? "iid" : "natural");
+    MUSTER_ASSIGN(law_, find_partition_law(name));
+    clients_ = options_.clients.value_or(std::min(law_->default_clients, static_cast<std::uint32_t>(rows)));
+    if (clients_ == 0) return usage_error("data.clients: 0, want at least 1");
+    const std::size_t limit = law_->replicates ? rows * options_.rotations.value_or(4) : rows;
+    if (clients_ > limit) {
+      return usage_error("data.clients: {}, want at most {} (the training samples of {})", clients_, limit, source_);
+    }
+    if (options_.test_fraction && !(*options_.test_fraction >= 0 && *options_.test_fraction < 1)) {
+      return usage_error("data.test-fraction: {}, want a number in [0, 1)", *options_.test_fraction);
+    }
+    if (options_.imbalance && std::ranges::find(law_->keys, "imbalance") == law_->keys.end()) {
+      return usage_error("data.imbalance: works with iid, label-groups and rotations, not with {}", law_->name);
+    }
+    if (std::ranges::find(law_->keys, "rotations") != law_->keys.end()) {
+      const Shape shape = raw.train.shape;
+      const bool quarter = options_.rotations.value_or(4) == 4;
+      if (raw.train.storage == Samples::Storage::kTokens || shape.height < 2 || shape.width < 2 ||
+          (quarter && shape.height != shape.width)) {
+        return usage_error("data.partition: {} needs {}images, {} has samples of {} x {} x {}", law_->name,
+                           quarter ? "square " : "", source_, shape.height, shape.width, shape.channels);
+      }
+    }
+    return {};
+  }
+
+  Status divide_rows() {
+    const RawData& raw = data_->raw_;
+    const bool source_tests = raw.test.size() > 0;
+    const double fraction = options_.test_fraction.value_or(source_tests ? 0.0 : 0.1);
+    data_->test_samples_ = source_tests ? &raw.test : &raw.train;
+
+    if (law_->replicates && fraction > 0) return hold_out_and_divide(fraction);
+    MUSTER_ASSIGN(data_->train_index_, apply(raw.train, raw.train_clients, kTrain));
+    if (options_.imbalance) {
+      Stream stream({.seed = seed_, .purpose = Purpose::kPartition, .part = kImbalance});
+      reduce_shares(raw.train.labels, stream, data_->train_index_);
+    }
+    if (!options_.test_fraction && law_->plants && source_tests) {
+      MUSTER_ASSIGN(data_->test_index_, apply(raw.test, {}, kLocalTest));
+    } else if (!options_.test_fraction && !data_->train_index_.owners.empty() && !raw.test_clients.empty()) {
+      data_->test_index_ = rows_by_owner(data_->train_index_, raw.test_clients, raw.client_names.size());
+    } else if (fraction > 0) {
+      data_->test_samples_ = &raw.train;
+      data_->test_index_ = cut_tests(data_->train_index_, fraction, seed_);
+    } else {
+      data_->test_index_ = no_tests(data_->clients());
+    }
+    return {};
+  }
+
+  // For laws that give a row to several clients: were the tests cut client by client, one's test would be another's
+  // training sample.
+  Status hold_out_and_divide(double fraction) {
+    const Samples& all = data_->raw_.train;
+    std::vector<std::uint32_t> rows(all.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    Stream stream({.seed = seed_, .purpose = Purpose::kSplit, .part = kHoldOut});
+    stream.shuffle(std::span(rows));
+    const auto held_out =
+        std::min(static_cast<std::size_t>(static_cast<double>(rows.size()) * fraction + 0.5), rows.size() - 1);
+    const std::span test_rows = std::span(rows).first(held_out);
+    const std::span train_rows = std::span(rows).subspan(held_out);
+    data_->test_samples_ = &all;
+    const auto divide_some = [&](std::span<const std::uint32_t> some, Part part) -> Result<Division> {
+      Samples labels_only;
+      labels_only.classes = all.classes;
+      for (const std::uint32_t row : some) labels_only.labels.push_back(all.labels[row]);
+      MUSTER_ASSIGN(Division division, apply(labels_only, {}, part));
+      for (std::uint32_t& row : division.rows) row = some[row];
+      return division;
+    };
+    MUSTER_ASSIGN(data_->train_index_, divide_some(train_rows, kTrain));
+    MUSTER_ASSIGN(data_->test_index_, divide_some(test_rows, kLocalTest));
+    return {};
+  }
+
+  Result<Division> apply(const Samples& samples, std::span<const std::uint32_t> owners, Part part) {
+    const PartitionTask task{.labels = samples.labels,
+                             .classes = samples.classes,
+                             .owners = owners,
+                             .owner_count = static_cast<std::uint32_t>(data_->raw_.client_names.size()),
+                             .clients = clients_};
+    DataOptions options = options_;
+    if (part == kLocalTest) {
+      // Sizes asked for are those of the training part.
+      options.samples_min.reset();
+      options.samples_max.reset();
+    }
+    Stream stream({.seed = seed_, .purpose = Purpose::kPartition, .part = part});
+    return law_->divide(task, options, stream);
+  }
+
+  void set_global_test() {
+    std::vector<std::uint32_t>& rows = data_->global_test_;
+    if (data_->raw_.test.size() > 0) {
+      data_->global_samples_ = &data_->raw_.test;
+      rows.resize(data_->raw_.test.size());
+      std::iota(rows.begin(), rows.end(), 0u);
+      return;
+    }
+    data_->global_samples_ = data_->test_samples_;
+    rows = data_->test_index_.rows;
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  }
+
+  Status take_exemplars() {
+    const std::uint32_t wanted = options_.exemplars;
+    if (wanted == 0) return {};
+    const Samples& samples = *data_->global_samples_;
+    std::vector<std::uint32_t> shuffled = data_->global_test_;
+    Stream stream({.seed = seed_, .purpose = Purpose::kSplit, .part = kExemplars});
+    stream.shuffle(std::span(shuffled));
+    std::vector<std::uint32_t> taken(samples.classes, 0);
+    std::vector<bool> removed(samples.size(), false);
+    for (const std::uint32_t row : shuffled) {
+      if (std::uint32_t& count = taken[static_cast<std::size_t>(samples.labels[row])]; count < wanted) {
+        ++count;
+        removed[row] = true;
+        data_->exemplars_.push_back(row);
+      }
+    }
+    for (std::uint32_t c = 0; c < samples.classes; ++c) {
+      if (taken[c] < wanted) {
+        return usage_error("data.exemplars: {}, but class {} has only {} test samples", wanted, c, taken[c]);
+      }
+    }
+    std::ranges::sort(data_->exemplars_, [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(samples.labels[a], a) < std::pair(samples.labels[b], b);
+    });
+    std::erase_if(data_->global_test_, [&](std::uint32_t row) { return removed[row]; });
+    if (data_->test_samples_ == data_->global_samples_) remove_rows(data_->test_index_, removed);
+    return {};
+  }
+
+  std::string summarise() const {
+    const Division& index = data_->train_index_;
+    std::string text = fmt::format("{}, {}", source_, law_->name);
+    if (std::ranges::find(law_->keys, "alpha") != law_->keys.end()) {
+      text += fmt::format(" {}", options_.alpha.value_or(0.5));
+    }
+    text +=
+        fmt::format(", {} clients, {} train, {} test", index.clients(), index.rows.size(), data_->global_test_.size());
+    std::uint32_t empty = 0;
+    for (std::uint32_t k = 0; k < index.clients(); ++k) empty += index.size(k) == 0 ? 1 : 0;
+    if (empty > 0) text += fmt::format(", {} clients without samples", empty);
+    if (!index.note.empty()) text += "; " + index.note;
+    return text;
+  }
+
+  const DataOptions& options_;
+  std::uint64_t seed_;
+  std::string source_;
+  std::unique_ptr<StoredData> data_;
+  const PartitionLaw* law_ = nullptr;
+  std::uint32_t clients_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FederatedData>> divide_among_clients(RawData raw, const DataOptions& options, std::uint64_t seed,
+                                                            std::string source) {
+  return Divider(std::move(raw), options, seed, std::move(source)).divide();
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// Samples in memory, divided among clients: RawData and options -> FederatedData.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "data/federated_data.h"
+#include "data/raw_data.h"
+
+namespace muster {
+
+// Divides `raw` by options.partition ("" = natural where the source has clients, else iid), then sets aside:
+// - each client's own test: the test rows of the same client where the source names them; the source's test set divided
+//   by the same law where the law plants clusters; otherwise, or when test-fraction is set, a random test-fraction of
+//   the client's rows (default: 0.1 if the source has no test set, else 0);
+// - the server's test set: the source's, or all clients' tests together if it has none;
+// - exemplars per class, taken out of the server's and the clients' tests.
+// `source` is the name for people. Errors name the key, its value and what is accepted.
+[[nodiscard]] Result<std::unique_ptr<FederatedData>> divide_among_clients(RawData raw, const DataOptions& options,
+                                                                          std::uint64_t seed, std::string source);
+
+}  // namespace muster
