@@ -1,9 +1,12 @@
 #include "model/kernels/dispatch.h"
 
+#include "model/kernels/conv_kernels.h"
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/isa.h"
+#include "model/kernels/lanes_kernels.h"
 #include "model/kernels/loss.h"
+#include "model/kernels/plane_kernels.h"
 
 #if defined(__x86_64__)
 #define MUSTER_DISPATCH_KERNELS(Table, getter) \
@@ -29,6 +32,9 @@ namespace muster {
 
 MUSTER_DISPATCH_KERNELS(DenseKernels, dense_kernels)
 MUSTER_DISPATCH_KERNELS(ElementwiseKernels, elementwise_kernels)
+MUSTER_DISPATCH_KERNELS(ConvKernels, conv_kernels)
+MUSTER_DISPATCH_KERNELS(LanesKernels, lanes_kernels)
 MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
+MUSTER_DISPATCH_KERNELS(PlaneKernels, plane_kernels)
 
 }  // namespace muster
