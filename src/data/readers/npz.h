@@ -1,0 +1,19 @@
+// NumPy's .npz with the arrays x (N x ...) and y (N), and perhaps client (N) and split (N; 0 train, 1 test) -> samples.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "base/result.h"
+#include "data/raw_data.h"
+#include "data/readers/table.h"
+
+namespace muster {
+
+// The labels are the array named by options.label; under its default name "label" an array "y" will do.
+// u1 rows stay bytes, all others become floats. Rows of up to three dimensions keep their shape (two: height, width).
+[[nodiscard]] Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOptions& options);
+[[nodiscard]] Result<RawData> read_npz(const std::filesystem::path& path, const TableOptions& options);
+
+}  // namespace muster

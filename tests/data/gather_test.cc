@@ -1,0 +1,177 @@
+#include <memory>
+
+#include "data/allocation_count.h"
+#include "data/samples.h"
+
+namespace muster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+
+Samples byte_samples(Shape shape, std::size_t count) {
+  Samples samples;
+  samples.storage = Samples::Storage::kBytes;
+  samples.shape = shape;
+  samples.classes = 100;
+  for (std::size_t i = 0; i < count * shape.size(); ++i) samples.bytes.push_back(static_cast<std::uint8_t>(i * 7));
+  for (std::size_t i = 0; i < count; ++i) samples.labels.push_back(static_cast<std::int32_t>(i));
+  return samples;
+}
+
+struct Batch {
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;
+};
+
+Batch gathered(const SampleView& view, const std::vector<std::uint32_t>& positions,
+               const Augmentation& augmentation = {}, Stream* stream = nullptr) {
+  Batch batch;
+  batch.values.resize(positions.size() * view.samples->shape.size());
+  batch.labels.resize(positions.size());
+  gather(view, positions, augmentation, stream, batch.values.data(), batch.labels.data());
+  return batch;
+}
+
+TEST(Gather, FollowsPositionsThroughRows) {
+  const Samples samples = byte_samples({1, 1, 3}, 5);
+  const std::vector<std::uint32_t> rows{4, 2, 0};
+  const Batch batch = gathered({&samples, rows}, {2, 0});
+  EXPECT_THAT(batch.labels, ElementsAre(0, 4));
+  EXPECT_FLOAT_EQ(batch.values[1], 7 / 255.0f);
+  EXPECT_FLOAT_EQ(batch.values[3], 12 * 7 / 255.0f);
+}
+
+TEST(Gather, ScalesByOneByChannelAndByFeature) {
+  for (const std::uint32_t channels : {2u, 3u}) {
+    Samples samples = byte_samples({2, 2, channels}, 1);
+    const std::vector<std::uint32_t> rows{0};
+    for (const std::size_t entries : {std::size_t{1}, std::size_t{channels}, samples.shape.size()}) {
+      samples.scale.clear();
+      samples.offset.clear();
+      for (std::size_t i = 0; i < entries; ++i) {
+        samples.scale.push_back(0.5f + static_cast<float>(i));
+        samples.offset.push_back(-static_cast<float>(i));
+      }
+      const Batch batch = gathered({&samples, rows}, {0});
+      for (std::size_t i = 0; i < samples.shape.size(); ++i) {
+        const std::size_t entry = i % entries;
+        EXPECT_FLOAT_EQ(batch.values[i], samples.bytes[i] * samples.scale[entry] + samples.offset[entry]);
+      }
+    }
+  }
+}
+
+TEST(Gather, FloatsAreGivenAsStored) {
+  Samples samples;
+  samples.shape = {1, 1, 2};
+  samples.classes = 1;
+  samples.floats = {1.5f, -2.5f, 3.0f, 4.0f};
+  samples.labels = {0, 0};
+  const std::vector<std::uint32_t> rows{1, 0};
+  EXPECT_THAT(gathered({&samples, rows}, {0, 1}).values, ElementsAre(3.0f, 4.0f, 1.5f, -2.5f));
+}
+
+// Against numpy.rot90 of [[0, 1], [2, 3]].
+TEST(Gather, TurnsCounterClockwise) {
+  Samples samples;
+  samples.shape = {2, 2, 1};
+  samples.classes = 1;
+  samples.floats = {0, 1, 2, 3};
+  samples.labels = {0};
+  const std::vector<std::uint32_t> rows{0};
+  EXPECT_THAT(gathered({&samples, rows, 1}, {0}).values, ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(gathered({&samples, rows, 2}, {0}).values, ElementsAre(3, 2, 1, 0));
+  EXPECT_THAT(gathered({&samples, rows, 3}, {0}).values, ElementsAre(2, 0, 3, 1));
+  EXPECT_THAT(gathered({&samples, rows, 4}, {0}).values, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Gather, HalfTurnOfAnOblongImageKeepsPixelsWhole) {
+  Samples samples;
+  samples.shape = {1, 3, 2};
+  samples.classes = 1;
+  samples.floats = {0, 1, 2, 3, 4, 5};
+  samples.labels = {0};
+  samples.scale = {1, 10};
+  samples.offset = {0, 0};
+  const std::vector<std::uint32_t> rows{0};
+  EXPECT_THAT(gathered({&samples, rows, 2}, {0}).values, ElementsAre(4, 50, 2, 30, 0, 10));
+}
+
+// Redraws what gather must have drawn and builds the padded, cropped, mirrored image by hand.
+TEST(Gather, AugmentationCropsThenMirrors) {
+  Samples samples = byte_samples({5, 4, 3}, 3);
+  samples.scale = {0.5f, 2.0f, 1.0f};
+  samples.offset = {-1.0f, 1.0f, 0.25f};
+  const std::vector<std::uint32_t> rows{0, 1, 2};
+  const std::vector<std::uint32_t> positions{2, 0, 1, 1, 0, 2, 0, 0};
+  const StreamKey key{.seed = 5, .purpose = Purpose::kAugment};
+  Stream stream(key);
+  const Batch batch = gathered({&samples, rows}, positions, {.crop_padding = 2, .flip = true}, &stream);
+  Stream again(key);
+  int mirrored = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const int down = static_cast<int>(again.below(5)) - 2;
+    const int right = static_cast<int>(again.below(5)) - 2;
+    const bool mirror = again.below(2) == 1;
+    mirrored += mirror ? 1 : 0;
+    for (int r = 0; r < 5; ++r) {
+      for (int c = 0; c < 4; ++c) {
+        const int row = r + down;
+        const int column = (mirror ? 3 - c : c) + right;
+        const bool inside = row >= 0 && row < 5 && column >= 0 && column < 4;
+        for (int k = 0; k < 3; ++k) {
+          const float stored =
+              inside ? samples.bytes[static_cast<std::size_t>(positions[i] * 60) + (row * 4 + column) * 3 + k] : 0.0f;
+          EXPECT_FLOAT_EQ(
+              batch.values[i * 60 + static_cast<std::size_t>((r * 4 + c) * 3 + k)],
+              stored * samples.scale[static_cast<std::size_t>(k)] + samples.offset[static_cast<std::size_t>(k)]);
+        }
+      }
+    }
+  }
+  EXPECT_GT(mirrored, 0);
+  EXPECT_LT(mirrored, 8);
+}
+
+TEST(Gather, TokensBecomeTheirVectors) {
+  auto vectors = std::make_shared<WordVectors>();
+  vectors->dimension = 2;
+  vectors->rows = {0, 0, 1, 2, 3, 4};
+  Samples samples;
+  samples.storage = Samples::Storage::kTokens;
+  samples.shape = {1, 3, 2};
+  samples.classes = 2;
+  samples.labels = {1, 0};
+  samples.tokens = {2, 0, 1, 1, 1, 0};
+  samples.vectors = vectors;
+  const std::vector<std::uint32_t> rows{0, 1};
+  const Batch batch = gathered({&samples, rows}, {1, 0});
+  EXPECT_THAT(batch.values, ElementsAre(1, 2, 1, 2, 0, 0, 3, 4, 0, 0, 1, 2));
+  EXPECT_THAT(batch.labels, ElementsAre(0, 1));
+}
+
+TEST(Gather, DoesNotAllocate) {
+  Samples samples = byte_samples({28, 28, 1}, 4);
+  const std::vector<std::uint32_t> rows{0, 1, 2, 3};
+  const std::vector<std::uint32_t> positions{3, 1};
+  std::vector<float> values(positions.size() * 784);
+  std::vector<std::int32_t> labels(positions.size());
+  Stream stream({.seed = 1});
+  const std::size_t before = allocation_count();
+  gather({&samples, rows}, positions, {}, nullptr, values.data(), labels.data());
+  gather({&samples, rows, 1}, positions, {}, nullptr, values.data(), labels.data());
+  gather({&samples, rows}, positions, {.crop_padding = 4, .flip = true}, &stream, values.data(), labels.data());
+  EXPECT_EQ(allocation_count(), before);
+  const auto counted = std::make_unique<int>(1);
+  EXPECT_GT(allocation_count(), before) << "the count does not count";
+}
+
+TEST(Gather, NoPositionsWriteNothing) {
+  const Samples samples = byte_samples({2, 2, 1}, 1);
+  const std::vector<std::uint32_t> rows{0};
+  gather({&samples, rows}, {}, {}, nullptr, nullptr, nullptr);
+}
+
+}  // namespace
+}  // namespace muster
