@@ -30,10 +30,13 @@ while IFS=: read -r file line text; do
   fi
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src --include='*.h' --include='*.cc')
 
-# Folders: src holds stages and nothing else, tests mirrors it.
+# Folders: src holds stages and nothing else, and what is built is tested.
 for folder in src/*/; do
   stage=$(basename "$folder")
   [[ -n ${position[$stage]+known} ]] || fault "src/$stage:1: not a stage: ${order[*]}"
+  if [[ -e src/$stage/CMakeLists.txt && ! -e tests/$stage/CMakeLists.txt ]]; then
+    fault "src/$stage/CMakeLists.txt:1: the stage has no tests, want tests/$stage/CMakeLists.txt"
+  fi
 done
 for folder in tests/*/; do
   name=$(basename "$folder")

@@ -41,6 +41,10 @@ mkdir "$folder/tree/src/extra"
 expect 1 'src/extra:1: not a stage'
 
 sound_tree
+rm -r "$folder/tree/tests/data"
+expect 1 'src/data/CMakeLists.txt:1: the stage has no tests'
+
+sound_tree
 mkdir "$folder/tree/tests/extra"
 expect 1 'tests/extra:1: mirrors nothing'
 
