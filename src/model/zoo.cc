@@ -3,6 +3,7 @@
 
 #include "model/layer.h"
 #include "model/layers/dense.h"
+#include "model/layers/lstm.h"
 #include "model/network.h"
 
 namespace muster {
@@ -34,6 +35,26 @@ Result<Layers> make_mlp(const ModelOptions& options, Shape input, std::uint32_t 
   return layers;
 }
 
+// Words as frozen vectors, a stack of LSTMs, 30 linear units, the outputs: one with the logistic function for two
+// classes.
+Result<Layers> make_lstm_classifier(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  constexpr std::uint32_t kHead = 30;
+  if (input.height != 1 || input.width < 2) {
+    return usage_error("model.name: \"lstm\" wants sequences (1 x words x dimension), the data is {}x{}x{}",
+                       input.height, input.width, input.channels);
+  }
+  if (options.units < 1 || options.units > 4096) return usage_error("model.units: {}, want 1 to 4096", options.units);
+  if (options.layers < 1 || options.layers > 16) return usage_error("model.layers: {}, want 1 to 16", options.layers);
+  Layers layers;
+  for (std::uint32_t i = 1; i <= options.layers; ++i) {
+    layers.push_back(make_lstm(fmt::format("lstm{}", i), input, options.units, i < options.layers));
+    input = layers.back()->output();
+  }
+  layers.push_back(make_dense("dense1", input, kHead, false));
+  layers.push_back(make_dense("dense2", layers.back()->output(), classes == 2 ? 1 : classes, false));
+  return layers;
+}
+
 using Maker = Result<Layers> (*)(const ModelOptions&, Shape, std::uint32_t);
 
 struct Entry {
@@ -45,6 +66,8 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = {
       {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, make_softmax},
       {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, make_mlp},
+      {{"lstm", "a stack of LSTM layers over word vectors, two dense layers", {"units", "layers", "init"}},
+       make_lstm_classifier},
   };
   return list;
 }

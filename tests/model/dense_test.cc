@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "model/executor.h"
-#include "model/network.h"
 #include "model/gradient_check.h"
+#include "model/network.h"
 
 namespace muster {
 namespace {

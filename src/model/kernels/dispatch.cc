@@ -6,6 +6,7 @@
 #include "model/kernels/isa.h"
 #include "model/kernels/lanes_kernels.h"
 #include "model/kernels/loss.h"
+#include "model/kernels/lstm_kernels.h"
 #include "model/kernels/plane_kernels.h"
 
 #if defined(__x86_64__)
@@ -35,6 +36,7 @@ MUSTER_DISPATCH_KERNELS(ElementwiseKernels, elementwise_kernels)
 MUSTER_DISPATCH_KERNELS(ConvKernels, conv_kernels)
 MUSTER_DISPATCH_KERNELS(LanesKernels, lanes_kernels)
 MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
+MUSTER_DISPATCH_KERNELS(LstmKernels, lstm_kernels)
 MUSTER_DISPATCH_KERNELS(PlaneKernels, plane_kernels)
 
 }  // namespace muster

@@ -1,0 +1,209 @@
+#include "model/layers/lstm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "model/kernels/dense_kernels.h"
+#include "model/kernels/lstm_kernels.h"
+
+namespace muster {
+namespace {
+
+DenseShape matrix(std::uint32_t in, std::uint32_t out) {
+  return {.in = in, .out = out, .out_padded = static_cast<std::uint32_t>(padded(out)), .block = in};
+}
+
+// Everything over time is kept time-major, [words][batch][...]: then the input product of all words and the gradient of
+// both matrices are one product each, and the recurrent product of a word reads and writes whole blocks.
+class Lstm : public Layer {
+ public:
+  Lstm(std::string name, Shape input, std::uint32_t units, bool every_word)
+      : Layer(std::move(name)),
+        words_(input.width),
+        units_(units),
+        every_word_(every_word),
+        input_(matrix(input.channels, 4 * units)),
+        recurrent_(matrix(units, 4 * units)) {}
+
+  Shape output() const override { return {1, every_word_ ? words_ : 1, units_}; }
+  std::uint64_t forward_macs() const override {
+    return std::uint64_t{words_} * 4 * units_ * (std::uint64_t{input_.in} + units_);
+  }
+  Request request(std::uint32_t) const override { return {Format::kChannels, 0}; }
+
+  std::vector<TensorSpec> tensors() const override {
+    const std::uint32_t gates = 4 * units_;
+    const std::uint32_t fan_in = input_.in + units_;
+    return {{name() + ".input_weight", {input_.in, gates}, TensorRole::kWeight, units_, fan_in, gates},
+            {name() + ".recurrent_weight", {units_, gates}, TensorRole::kWeight, units_, fan_in, gates},
+            {name() + ".bias", {gates}, TensorRole::kBias, units_, fan_in, gates}};
+  }
+
+  std::size_t packed_size() const override { return input_.packed() + recurrent_.packed() + input_.out_padded; }
+
+  void pack(const float* flat, float* packed) const override {
+    const std::size_t gates = input_.out;
+    dense_kernels().pack(input_, flat, packed);
+    dense_kernels().pack(recurrent_, flat + input_.in * gates, packed + input_.packed());
+    float* bias = packed + input_.packed() + recurrent_.packed();
+    std::memcpy(bias, flat + (input_.in + units_) * gates, gates * sizeof(float));
+    std::fill(bias + gates, bias + input_.out_padded, 0.0f);
+  }
+
+  void unpack(const float* packed, float* flat) const override {
+    const std::size_t gates = input_.out;
+    dense_kernels().unpack(input_, packed, flat);
+    dense_kernels().unpack(recurrent_, packed + input_.packed(), flat + input_.in * gates);
+    std::memcpy(flat + (input_.in + units_) * gates, packed + input_.packed() + recurrent_.packed(),
+                gates * sizeof(float));
+  }
+
+  Activation compile(Compiler& compiler, const Activation& in, const Request& want) const override {
+    Work work;
+    work.dense = &dense_kernels();
+    work.cell = &lstm_kernels();
+    work.input = input_;
+    work.recurrent = recurrent_;
+    work.words = words_;
+    work.batch = compiler.batch();
+    work.units = units_;
+    work.every_word = every_word_;
+    work.width = padded(units_);
+    work.wide = padded(4 * units_) + kPad;
+    work.weights = compiler.weights();
+    work.offset = compiler.weights_offset();
+
+    const std::size_t places = std::size_t{words_} * compiler.max_batch();
+    const bool time_major = in.pixel_stride == work.batch * in.sample_stride;
+    MUSTER_CHECK(time_major || !in.gradient, "{} reads the network's input or another LSTM", name());
+    work.x = in.data;
+    work.dx = in.gradient;
+    work.x_stride = in.sample_stride;
+    if (!time_major) {
+      const std::size_t dimension = in.shape.channels;
+      float* turned = compiler.floats(places * dimension);
+      compiler.forward(Call([in, turned, dimension, words = words_, batch = compiler.batch()](const Pass&) {
+        float* to = turned;
+        for (std::uint32_t t = 0; t < words; ++t) {
+          for (std::uint32_t b = 0; b < batch; ++b, to += dimension) {
+            std::memcpy(to, in.data + b * in.sample_stride + t * in.pixel_stride, dimension * sizeof(float));
+          }
+        }
+      }));
+      work.x = turned;
+      work.x_stride = dimension;
+    }
+    work.products = compiler.floats(places * work.wide);
+    work.gates = compiler.floats(places * 4 * work.width);
+    work.c = compiler.floats(places * work.width);
+    work.tanh_c = compiler.floats(places * work.width);
+    work.h = compiler.floats(places * work.width);
+    work.dh = compiler.floats(places * work.width);
+    work.dc = compiler.scratch(compiler.max_batch() * work.width + recurrent_.out * work.width +
+                               2 * kPad * recurrent_.out_padded);
+    work.zeros = compiler.floats(work.width);
+
+    compiler.forward(Call([work](const Pass&) { work.forward(); }));
+    compiler.backward(Call([work](const Pass& pass) { work.backward(pass); }));
+
+    const std::size_t last = every_word_ ? 0 : (words_ - 1) * work.batch * work.width;
+    Activation out{.data = work.h + last,
+                   .gradient = work.dh + last,
+                   .format = want.format,
+                   .shape = output(),
+                   .sample_stride = work.width};
+    MUSTER_CHECK(want.format == (every_word_ ? Format::kChannels : Format::kRows), "{} cannot deliver this format",
+                 name());
+    if (every_word_) out.pixel_stride = out.row_stride = work.batch * work.width;
+    return out;
+  }
+
+ private:
+  struct Work {
+    const DenseKernels* dense;
+    const LstmKernels* cell;
+    DenseShape input;
+    DenseShape recurrent;
+    std::uint32_t words;
+    std::uint32_t batch;
+    std::uint32_t units;
+    bool every_word;
+    std::size_t width;  // of a state
+    std::size_t wide;   // of the products
+    const float* weights;
+    std::size_t offset;
+    const float* x;
+    float* dx;
+    std::size_t x_stride;
+    float* products;  // and, in the backward pass, their gradient
+    float* gates;
+    float* c;
+    float* tanh_c;
+    float* h;
+    float* dh;
+    float* dc;  // scratch: the carried gradient, the transposed recurrent matrix, a panel
+    const float* zeros;
+
+    void forward() const {
+      const float* bias = weights + input.packed() + recurrent.packed();
+      dense->forward(input, std::size_t{words} * batch, x, x_stride, weights, bias, products, wide, false);
+      for (std::size_t t = 0; t < words; ++t) {
+        const std::size_t at = t * batch * width;
+        const std::size_t before = at - batch * width;
+        float* z = products + t * batch * wide;
+        if (t > 0) {
+          dense->forward(recurrent, batch, h + before, width, weights + input.packed(), nullptr, z, wide, false);
+        }
+        cell->forward(batch, units, z, wide, gates + 4 * at, t > 0 ? c + before : nullptr, c + at, tanh_c + at, h + at);
+      }
+    }
+
+    void backward(const Pass& pass) const {
+      const std::size_t rows = std::size_t{words} * batch;
+      float* transposed = dc + batch * width;
+      float* panel = transposed + recurrent.out * width;
+      dense->transpose(recurrent, weights + input.packed(), transposed);
+      const DenseShape turned{.in = recurrent.out,
+                              .out = recurrent.in,
+                              .out_padded = static_cast<std::uint32_t>(width),
+                              .block = recurrent.out};
+      for (std::size_t t = words; t-- > 0;) {
+        const std::size_t at = t * batch * width;
+        const std::size_t before = at - batch * width;
+        float* dz = products + t * batch * wide;
+        cell->backward(batch, units, gates + 4 * at, t > 0 ? c + before : nullptr, tanh_c + at, dh + at, t + 1 < words,
+                       dc, dz, wide);
+        // Where every word's state has a reader its gradient is already there; else this is all of it.
+        if (t > 0) {
+          dense->forward(turned, batch, dz, wide, transposed, every_word ? nullptr : zeros, dh + before, width, false);
+        }
+      }
+      const std::size_t end = input.packed() + recurrent.packed();
+      if (dx) dense->backward(input, 0, 1, rows, products, wide, weights, nullptr, dx, x_stride, panel);
+      dense->update(input, 0, 1, rows, x, x_stride, products, wide, pass.scale,
+                    begin_update(pass, offset, input.packed()), nullptr);
+      float* target = begin_update(pass, offset + input.packed(), recurrent.packed());
+      if (words > 1) {
+        dense->update(recurrent, 0, 1, rows - batch, h, width, products + batch * wide, wide, pass.scale, target,
+                      nullptr);
+      }
+      dense->update_bias(rows, input.out_padded, products, wide, pass.scale,
+                         begin_update(pass, offset + end, input.out_padded));
+    }
+  };
+
+  std::uint32_t words_;
+  std::uint32_t units_;
+  bool every_word_;
+  DenseShape input_;
+  DenseShape recurrent_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_lstm(std::string name, Shape input, std::uint32_t units, bool every_word) {
+  return std::make_unique<Lstm>(std::move(name), input, units, every_word);
+}
+
+}  // namespace muster
