@@ -472,6 +472,34 @@ Result<std::uint32_t> count_classes(const Merged& merged, std::uint32_t wanted) 
   return wanted > 0 ? wanted : static_cast<std::uint32_t>(largest) + 1;
 }
 
+bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '\'';
+}
+
+std::size_t utf8_length(unsigned char first) {
+  return first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+// The code point of one UTF-8 sequence; of a broken one, some number.
+std::uint32_t utf8_code(std::string_view sequence) {
+  std::uint32_t code = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() > 1) code &= 0xffu >> (sequence.size() + 1);
+  for (const char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
+  return code;
+}
+
+// Whether a code point beyond ASCII belongs to words. Lists the blocks of signs, and takes all else for letters.
+bool is_letter(std::uint32_t code) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kSigns[] = {
+      {0x80, 0xa9},     {0xab, 0xb1},     {0xb4, 0xb4},       {0xb6, 0xb8},       {0xbb, 0xbb},
+      {0xbf, 0xbf},     {0xd7, 0xd7},     {0xf7, 0xf7},       {0x2000, 0x206f},   {0x20a0, 0x20ff},
+      {0x2190, 0x245f}, {0x2500, 0x2bff}, {0x3000, 0x3004},   {0x3008, 0x3020},   {0xfe00, 0xfe6f},
+      {0xff01, 0xff0f}, {0xfffc, 0xffff}, {0x1f000, 0x1f0ff}, {0x1f300, 0x1faff},
+  };
+  return std::none_of(std::begin(kSigns), std::end(kSigns),
+                      [&](const auto& range) { return code >= range.first && code <= range.second; });
+}
+
 }  // namespace
 
 Result<LeafFile> parse_leaf(std::string_view json) {
@@ -481,21 +509,22 @@ Result<LeafFile> parse_leaf(std::string_view json) {
 }
 
 std::vector<std::string> leaf_words(std::string_view text) {
-  const auto in_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '\'' ||
-           static_cast<unsigned char>(c) >= 0x80;
-  };
   std::vector<std::string> words;
   bool open = false;
-  for (const char c : text) {
-    if (in_word(c)) {
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    const std::size_t length = std::min<std::size_t>(utf8_length(first), text.size());
+    if (first < 0x80 ? is_ascii_letter(text[0]) : is_letter(utf8_code(text.substr(0, length)))) {
       if (!open) words.emplace_back();
-      words.back().push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+      for (const char c : text.substr(0, length)) {
+        words.back().push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+      }
       open = true;
-      continue;
+    } else {
+      open = false;
+      if (std::string_view(".,!?;").find(text[0]) != std::string_view::npos) words.emplace_back(1, text[0]);
     }
-    open = false;
-    if (c == '.' || c == ',' || c == '!' || c == '?' || c == ';') words.emplace_back(1, c);
+    text.remove_prefix(length);
   }
   return words;
 }

@@ -25,8 +25,8 @@ struct LeafFile {
 
 [[nodiscard]] Result<LeafFile> parse_leaf(std::string_view json);
 
-// The words of a sentence as LEAF takes them: runs of letters, digits, _ and ', and single . , ! ? ; — in lower case
-// (ASCII; bytes of other scripts count as letters).
+// The words of a sentence as LEAF takes them: runs of letters (of any script), digits, _ and ', and single . , ! ? ;
+// with ASCII in lower case.
 [[nodiscard]] std::vector<std::string> leaf_words(std::string_view text);
 
 struct LeafOptions {

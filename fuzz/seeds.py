@@ -1,0 +1,70 @@
+"""Writes a small seed corpus per reader to the folder given: valid files that mutations can start from."""
+import pathlib
+import struct
+import sys
+import zlib
+
+root = pathlib.Path(sys.argv[1])
+
+
+def seed(reader, name, content):
+    folder = root / reader
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def idx(kind, dims, payload):
+    return bytes([0, 0, kind, len(dims)]) + struct.pack(f">{len(dims)}I", *dims) + payload
+
+
+def npy(descr, shape, payload, version=1):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}\n".encode()
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(header)) + header + payload
+
+
+def archive(members, deflated):
+    body, directory = b"", b""
+    for name, content in members:
+        packed = content
+        if deflated:
+            squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
+            packed = squeeze.compress(content) + squeeze.flush()
+        fields = struct.pack("<HHHIIIHH", 8 if deflated else 0, 0, 0, zlib.crc32(content), len(packed), len(content), len(name), 0)
+        directory += struct.pack("<IHHH", 0x02014B50, 20, 20, 0) + fields + struct.pack("<HHHII", 0, 0, 0, 0, len(body)) + name
+        body += struct.pack("<IHH", 0x04034B50, 20, 0) + fields + name + packed
+    count = len(members)
+    return body + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(body), 0)
+
+
+def wav(tag, channels, rate, bits, samples):
+    block = channels * bits // 8
+    fmt = struct.pack("<HHIIHH", tag, channels, rate, rate * block, block, bits)
+    chunks = b"WAVEfmt " + struct.pack("<I", len(fmt)) + fmt + b"data" + struct.pack("<I", len(samples)) + samples
+    return b"RIFF" + struct.pack("<I", len(chunks)) + chunks
+
+
+images = idx(8, (2, 2, 3), bytes(range(12)))
+seed("idx", "pair", bytes([len(images)]) + images + idx(8, (2,), b"\1\2"))
+seed("idx", "words", b"\0" + idx(0x0B, (2,), b"\0\1\0\2"))
+seed("idx", "qmnist", b"\0" + idx(0x0C, (1, 8), struct.pack(">8I", 5, 0, 70, 0, 0, 0, 0, 0)))
+seed("cifar", "ten", bytes([3]) + bytes(3072))
+seed("cifar", "hundred", bytes([3, 40]) + bytes(3072))
+seed("csv", "plain", "a,label,b,client,split\n1,0,2,x,0\n3.5,1,-4e1,y,test\n")
+seed("csv", "quoted", '\ufeff"a",label\r\n"1","big ""dog"""\r\n?,cat\r\n')
+seed("glove", "plain", "the 1 2 -3\ncat 0.5 1e-3 4\n")
+seed("leaf", "numbers", '{"users":["a","b"],"num_samples":[1,1],"user_data":{"a":{"x":[[0.5,1]],"y":[0]},"b":{"x":[[2,3]],"y":[1]}}}')
+seed("leaf", "text", '{"users":["a"],"num_samples":[1],"user_data":{"a":{"x":[["1","d","q","u","Hi you!","t"]],"y":[1]}},"hierarchies":[]}')
+x = npy("<f4", "2, 2", struct.pack("<4f", 1, 2, 3, 4))
+y = npy("<i8", "2,", struct.pack("<2q", 0, 1))
+for kind, width in (("|b1", 1), ("|i1", 1), ("|u1", 1), ("<i2", 2), ("<u2", 2), ("<i4", 4), ("<u4", 4), ("<i8", 8), ("<f2", 2), ("<f4", 4), ("<f8", 8)):
+    seed("npy", kind[1:], npy(kind, "2, 1", bytes(range(2 * width)), 1 + width % 3))
+members = [(b"x.npy", x), (b"y.npy", y), (b"client.npy", y), (b"split.npy", npy("|u1", "2,", b"\0\1"))]
+seed("npz", "stored", archive(members, False))
+seed("npz", "deflated", archive(members, True))
+seed("npz", "bytes", archive([(b"x.npy", npy("|u1", "2, 1, 2", b"\1\2\3\4")), (b"y.npy", y)], True))
+seed("wav", "pcm16", wav(1, 1, 8000, 16, bytes(range(64))))
+seed("wav", "pcm8", wav(1, 1, 16000, 8, bytes(range(64))))
+seed("wav", "pcm24", wav(1, 1, 48000, 24, bytes(range(63))))
+seed("wav", "float", wav(3, 1, 8000, 32, struct.pack("<8f", *(i / 8 for i in range(8)))))
+seed("wav", "ulaw", wav(7, 1, 8000, 8, bytes(range(64))))
+seed("wav", "adpcm", wav(2, 1, 8000, 4, bytes(range(64))))
