@@ -9,6 +9,9 @@
 namespace muster {
 namespace {
 
+// Far above what trains on one core; below it no size can overflow.
+constexpr std::size_t kMaxParameters = std::size_t{1} << 30;
+
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
 // Appends hidden layers with ReLU and the linear output layer, named dense1, dense2, ...
@@ -21,6 +24,18 @@ void add_classifier(Layers& layers, Shape input, std::span<const std::uint32_t> 
   layers.push_back(make_dense(fmt::format("dense{}", ++number), input, outputs, false));
 }
 
+Status check_hidden(std::span<const std::uint32_t> hidden) {
+  constexpr std::size_t kMaxLayers = 64;
+  constexpr std::uint32_t kMaxUnits = 65536;
+  if (hidden.size() > kMaxLayers) {
+    return usage_error("model.hidden: {} layers, want at most {}", hidden.size(), kMaxLayers);
+  }
+  for (const std::uint32_t units : hidden) {
+    if (units < 1 || units > kMaxUnits) return usage_error("model.hidden: {}, want 1 to {}", units, kMaxUnits);
+  }
+  return {};
+}
+
 Result<Layers> make_softmax(const ModelOptions&, Shape input, std::uint32_t classes) {
   Layers layers;
   add_classifier(layers, input, {}, classes);
@@ -28,6 +43,7 @@ Result<Layers> make_softmax(const ModelOptions&, Shape input, std::uint32_t clas
 }
 
 Result<Layers> make_mlp(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  MUSTER_TRY(check_hidden(options.hidden));
   std::vector<std::uint32_t> hidden = options.hidden;
   if (hidden.empty()) hidden = {128};
   Layers layers;
@@ -84,7 +100,12 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
   for (const Entry& entry : entries()) {
     if (entry.face.name == options.name) {
       MUSTER_ASSIGN(Layers layers, entry.make(options, input, classes));
-      return std::shared_ptr<const Network>(std::make_shared<Network>(input, classes, std::move(layers), options.init));
+      auto network = std::make_shared<const Network>(input, classes, std::move(layers), options.init);
+      if (network->size() > kMaxParameters) {
+        return usage_error("model: {} with {} parameters, want at most {}", options.name, network->size(),
+                           kMaxParameters);
+      }
+      return network;
     }
     known += (known.empty() ? "" : ", ") + entry.face.name;
   }
