@@ -1,0 +1,19 @@
+// Every client is its own group, in id order: the grouping of the classic single-model algorithms.
+#include "grouping/grouping.h"
+
+namespace muster {
+
+Grouping group_singletons(const GroupingInput& input) {
+  Grouping grouping;
+  for (std::uint32_t k = 0; k < input.samples.size(); ++k) {
+    const ClientId client{k};
+    if (input.samples[k] > 0) {
+      grouping.add({&client, 1});
+    } else {
+      grouping.add_idle(client);
+    }
+  }
+  return grouping;
+}
+
+}  // namespace muster
