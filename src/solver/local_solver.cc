@@ -1,0 +1,216 @@
+#include "solver/local_solver.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t kEvaluationBatch = 128;
+
+Optimizer optimizer_of(const LocalOptions& options) {
+  if (options.optimizer == "adam") return Optimizer::kAdam;
+  return options.momentum > 0 ? Optimizer::kMomentum : Optimizer::kSgd;
+}
+
+bool all_finite(std::span<const float> values) {
+  // x - x is 0 for finite x and NaN otherwise; a sum of them keeps any NaN, and the loop vectorises.
+  float sum = 0;
+  for (const float x : values) sum += x - x;
+  return sum == 0;
+}
+
+}  // namespace
+
+std::string_view name(DropReason reason) {
+  switch (reason) {
+    case DropReason::kFault:
+      return "dropped";
+    case DropReason::kStraggler:
+      return "straggler";
+    case DropReason::kNoSamples:
+      return "no-samples";
+    case DropReason::kNonFinite:
+      return "non-finite";
+    case DropReason::kUnreachable:
+      return "unreachable";
+  }
+  return "?";
+}
+
+LocalSolver::LocalSolver(std::shared_ptr<const Network> network, const FederatedData& data, LocalOptions options,
+                         const Augmentation& augmentation, const Objective& objective, ClientStates& states,
+                         std::uint64_t seed)
+    : data_(data),
+      options_(std::move(options)),
+      augmentation_(augmentation),
+      objective_(objective),
+      states_(states),
+      seed_(seed),
+      executor_(std::move(network), std::max(options_.batch_size, kEvaluationBatch)) {}
+
+std::uint64_t LocalSolver::step_budget(std::uint32_t samples, double work) const {
+  const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
+  double steps = 0;
+  if (options_.steps) {
+    steps = *options_.steps;
+  } else {
+    const double whole = std::floor(options_.epochs);
+    steps = whole * batches + std::ceil((options_.epochs - whole) * batches - 1e-9);
+  }
+  if (work >= 1) return static_cast<std::uint64_t>(steps);
+  // A straggler of several epochs does a whole number of them, U{1..E-1} (FedProx); of one epoch, some of its batches.
+  if (!options_.steps && options_.epochs >= 2) {
+    return (1 + static_cast<std::uint64_t>(work * (std::floor(options_.epochs) - 1))) * batches;
+  }
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(work * steps));
+}
+
+Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
+  const Network& network = executor_.network();
+  const std::uint32_t samples = data_.train_count(task.client);
+  if (samples == 0) return TrainReply{Dropped{task.client, DropReason::kNoSamples}};
+  const SampleView view = data_.train(task.client, buffer_);
+
+  std::span<const float> received = task.model;
+  if (task.own_model) {
+    own_model_.resize(network.size());
+    MUSTER_ASSIGN(const bool trained_before, states_.get(task.client, kModelSlot, own_model_));
+    if (trained_before) received = own_model_;
+  }
+  executor_.load(received);
+  executor_.clear_drift();
+
+  ObjectiveInput input{.received = received.first(network.parameters()), .broadcast = task.broadcast, .state = {}};
+  if (objective_.has_state()) {
+    state_.resize(network.parameters());
+    MUSTER_ASSIGN(const bool present, states_.get(task.client, kObjectiveSlot, state_));
+    if (present) input.state = state_;
+  }
+  if (objective_.wants_full_gradient()) compute_full_gradient(view);
+  objective_.begin(input, term_);
+  if (term_.has_drift) executor_.set_drift(term_.drift);
+
+  const Optimizer optimizer = optimizer_of(options_);
+  const double learning_rate = options_.learning_rate * std::pow(options_.learning_rate_decay, task.round - 1.0);
+  const StepRule rule{.optimizer = optimizer,
+                      .learning_rate = static_cast<float>(learning_rate),
+                      .pull = term_.pull + static_cast<float>(options_.weight_decay),
+                      .momentum = static_cast<float>(options_.momentum)};
+  executor_.reset_optimizer();
+  const bool keep = options_.keep_optimizer && optimizer != Optimizer::kSgd;
+  if (keep) {
+    optimizer_state_.resize(executor_.optimizer_state_size(optimizer));
+    MUSTER_ASSIGN(const bool present, states_.get(task.client, kOptimizerSlot, optimizer_state_));
+    if (present) executor_.load_optimizer(optimizer, optimizer_state_);
+  }
+
+  LocalUpdate update = std::move(reuse);
+  update.client = task.client;
+  update.samples = samples;
+  update.steps = 0;
+  update.samples_trained = 0;
+  order_.resize(samples);
+  std::iota(order_.begin(), order_.end(), 0u);
+  const std::uint64_t budget = step_budget(samples, task.work);
+  double epoch_loss = 0;
+  std::uint64_t epoch_samples = 0;
+  bool finite = true;
+  for (std::uint32_t epoch = 0; update.steps < budget && finite; ++epoch) {
+    Stream shuffle({.seed = seed_,
+                    .purpose = Purpose::kBatchOrder,
+                    .round = task.round,
+                    .id = task.client.value,
+                    .part = task.part * 65536 + epoch});
+    Stream augment({.seed = seed_,
+                    .purpose = Purpose::kAugment,
+                    .round = task.round,
+                    .id = task.client.value,
+                    .part = task.part * 65536 + epoch});
+    shuffle.shuffle(std::span(order_));
+    epoch_loss = 0;
+    epoch_samples = 0;
+    for (std::uint32_t at = 0; at < samples && update.steps < budget; at += options_.batch_size) {
+      const std::uint32_t batch = std::min(options_.batch_size, samples - at);
+      gather(view, std::span(order_).subspan(at, batch), augmentation_, &augment, executor_.input(batch),
+             executor_.labels(batch));
+      const BatchResult result = executor_.train(batch, rule);
+      epoch_loss += result.loss_sum;
+      epoch_samples += batch;
+      update.samples_trained += batch;
+      ++update.steps;
+      if (!std::isfinite(result.loss_sum)) {
+        finite = false;
+        break;
+      }
+    }
+  }
+  update.loss = epoch_samples > 0 ? epoch_loss / static_cast<double>(epoch_samples) : 0;
+  update.model.resize(network.size());
+  executor_.store(update.model);
+  if (!finite || !all_finite(update.model)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
+
+  // The client's memory changes only now, when nothing can make it a dropped one any more.
+  update.payload.resize(objective_.has_payload() ? network.parameters() : 0);
+  if (objective_.has_state() && update.steps > 0) {
+    next_state_.resize(network.parameters());
+    objective_.end(input,
+                   {.trained = std::span<const float>(update.model).first(network.parameters()),
+                    .steps = update.steps,
+                    .learning_rate = learning_rate,
+                    .full_gradient = full_gradient_},
+                   next_state_, update.payload);
+    MUSTER_TRY(states_.put(task.client, kObjectiveSlot, next_state_));
+  }
+  if (keep) {
+    executor_.store_optimizer(optimizer, optimizer_state_);
+    MUSTER_TRY(states_.put(task.client, kOptimizerSlot, optimizer_state_));
+  }
+  if (task.own_model) MUSTER_TRY(states_.put(task.client, kModelSlot, update.model));
+  return TrainReply{std::move(update)};
+}
+
+void LocalSolver::compute_full_gradient(const SampleView& view) {
+  const std::size_t parameters = executor_.network().parameters();
+  gradient_sum_.assign(parameters, 0.0);
+  batch_gradient_.resize(parameters);
+  full_gradient_.resize(parameters);
+  order_.resize(view.size());
+  std::iota(order_.begin(), order_.end(), 0u);
+  for (std::size_t at = 0; at < view.size(); at += options_.batch_size) {
+    const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(options_.batch_size, view.size() - at));
+    gather(view, std::span(order_).subspan(at, batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    (void)executor_.gradient(batch, batch_gradient_);
+    for (std::size_t i = 0; i < parameters; ++i) gradient_sum_[i] += double{batch_gradient_[i]} * batch;
+  }
+  for (std::size_t i = 0; i < parameters; ++i) {
+    full_gradient_[i] = static_cast<float>(gradient_sum_[i] / static_cast<double>(view.size()));
+  }
+}
+
+Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view) {
+  if (!model.empty()) executor_.load(model);
+  Evaluation total{.samples = view.size()};
+  order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
+  for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
+    const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(kEvaluationBatch, view.size() - at));
+    std::iota(order_.begin(), order_.end(), static_cast<std::uint32_t>(at));
+    gather(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    const BatchResult result = executor_.evaluate(batch);
+    total.correct += result.correct;
+    total.loss_sum += result.loss_sum;
+  }
+  return total;
+}
+
+Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, ClientId client, bool own_model) {
+  if (own_model) {
+    own_model_.resize(executor_.network().size());
+    MUSTER_ASSIGN(const bool present, states_.get(client, kModelSlot, own_model_));
+    if (present) model = own_model_;
+  }
+  return evaluate(model, data_.test(client, buffer_));
+}
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+// LocalSolver: a client's local training — epochs of shuffled mini-batches from the received model — and evaluation of
+// a model on some samples. In: a task; out: an update, or the reason why there is none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "data/federated_data.h"
+#include "model/executor.h"
+#include "solver/client_state.h"
+#include "solver/objective.h"
+
+namespace muster {
+
+// The [local] section of a recipe.
+struct LocalOptions {
+  double epochs = 1;                   // may be fractional: 1.5 is one epoch and half the batches of another
+  std::optional<std::uint32_t> steps;  // mini-batch steps instead of epochs
+  std::uint32_t batch_size = 32;
+  double learning_rate = 0.01;
+  double learning_rate_decay = 1;  // factor per round
+  double momentum = 0;
+  double weight_decay = 0;
+  std::string optimizer = "sgd";  // sgd | adam
+  bool keep_optimizer = false;    // a client's momentum or Adam state outlives the task
+  ObjectiveOptions objective;
+};
+
+enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable };
+[[nodiscard]] std::string_view name(DropReason reason);
+
+struct Dropped {
+  ClientId client;
+  DropReason reason = DropReason::kFault;
+};
+
+struct LocalUpdate {
+  ClientId client;
+  std::vector<float> model;    // the flat vector after training
+  std::vector<float> payload;  // what the objective sends beside it; may be empty
+  std::uint32_t samples = 0;   // the client's training samples: its weight
+  std::uint64_t steps = 0;
+  std::uint64_t samples_trained = 0;
+  double loss = 0;  // mean over the samples of the last epoch, each before its step
+};
+
+using TrainReply = std::variant<LocalUpdate, Dropped>;
+
+struct TrainTask {
+  ClientId client;
+  std::uint32_t round = 0;
+  std::uint32_t part = 0;            // tells repeated visits of one client in one round apart
+  std::span<const float> model;      // as received
+  std::span<const float> broadcast;  // for the objective; may be empty
+  double work = 1;                   // share of the usual epochs or steps, for stragglers
+  bool own_model = false;            // start from, and keep, the client's own model (local training without a server)
+};
+
+struct Evaluation {
+  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;
+  double loss_sum = 0;
+};
+
+// One per worker; not thread-safe. `data`, `objective` and `states` outlive it and are shared.
+class LocalSolver {
+ public:
+  LocalSolver(std::shared_ptr<const Network> network, const FederatedData& data, LocalOptions options,
+              const Augmentation& augmentation, const Objective& objective, ClientStates& states, std::uint64_t seed);
+
+  // `reuse` donates memory for the update's vectors. Fails only if client state cannot be read or written.
+  [[nodiscard]] Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse = {});
+
+  // Evaluates `model` on the view. An empty model means the one loaded last.
+  [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view);
+  // On the client's own test samples; with `own_model` the client's own model where it has one.
+  [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model);
+
+ private:
+  [[nodiscard]] std::uint64_t step_budget(std::uint32_t samples, double work) const;
+  // The mean gradient over all of the client's samples at the loaded model.
+  void compute_full_gradient(const SampleView& view);
+
+  const FederatedData& data_;
+  const LocalOptions options_;
+  const Augmentation augmentation_;
+  const Objective& objective_;
+  ClientStates& states_;
+  const std::uint64_t seed_;
+
+  Executor executor_;
+  SampleBuffer buffer_;
+  std::vector<std::uint32_t> order_;
+  ObjectiveTerm term_;
+  std::vector<float> own_model_;
+  std::vector<float> state_;
+  std::vector<float> next_state_;
+  std::vector<float> full_gradient_;
+  std::vector<float> batch_gradient_;
+  std::vector<double> gradient_sum_;
+  std::vector<float> optimizer_state_;
+};
+
+// Slots of ClientStates.
+inline constexpr std::uint8_t kObjectiveSlot = 0;
+inline constexpr std::uint8_t kOptimizerSlot = 1;
+inline constexpr std::uint8_t kModelSlot = 2;
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+// Objective: what a client minimises beside its own loss. Every objective here adds to the gradient
+//   pull * w - drift
+// with a scalar and a vector that stay constant while the client trains, so the training loop has one form.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+struct ObjectiveOptions {
+  std::string name = "plain";     // plain | prox | control-variate | dynamic
+  double mu = 0.01;               // prox
+  double alpha = 0.1;             // dynamic
+  std::string control = "steps";  // control-variate: steps (option II) | gradient (option I)
+};
+
+// The extra term of one task. `drift` is meaningful only if has_drift.
+struct ObjectiveTerm {
+  float pull = 0;
+  bool has_drift = false;
+  std::vector<float> drift;
+};
+
+// What the client knows when it starts and when it ends. All spans have one entry per trained parameter, or are
+// empty, which means zero.
+struct ObjectiveInput {
+  std::span<const float> received;   // the model as received, from the server or from the predecessor in a chain
+  std::span<const float> broadcast;  // the server's vector (control variate c)
+  std::span<const float> state;      // what this client kept
+};
+struct ObjectiveOutcome {
+  std::span<const float> trained;
+  std::uint64_t steps = 0;
+  double learning_rate = 0;
+  std::span<const float> full_gradient;  // at the received model; only if wants_full_gradient()
+};
+
+// Stateless and thread-safe: a client's state goes in and comes out.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  // Whether clients keep a vector between rounds, and send a second vector up.
+  [[nodiscard]] virtual bool has_state() const { return false; }
+  [[nodiscard]] virtual bool has_payload() const { return false; }
+  [[nodiscard]] virtual bool wants_full_gradient() const { return false; }
+
+  // Reuses term.drift's memory.
+  virtual void begin(const ObjectiveInput& input, ObjectiveTerm& term) const = 0;
+  // Writes the client's next state and what it sends beside the model; both are sized by the caller
+  // (one entry per trained parameter if has_state() / has_payload(), else empty).
+  virtual void end(const ObjectiveInput&, const ObjectiveOutcome&, std::span<float> /*next_state*/,
+                   std::span<float> /*payload*/) const {}
+};
+
+[[nodiscard]] Result<std::unique_ptr<Objective>> make_objective(const ObjectiveOptions& options);
+
+// One factory per objective, each in the file of its name.
+std::unique_ptr<Objective> make_plain();
+std::unique_ptr<Objective> make_prox(double mu);
+std::unique_ptr<Objective> make_control_variate(bool from_gradient);
+std::unique_ptr<Objective> make_dynamic(double alpha);
+
+}  // namespace muster
