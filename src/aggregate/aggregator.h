@@ -1,0 +1,99 @@
+// Aggregator: merges what groups send into the next model. Updates arrive one by one, in ascending order of groups, and
+// are folded into double accumulators at once: memory does not grow with the number of participants.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "solver/local_solver.h"
+
+namespace muster {
+
+// What one member did, for the record.
+struct MemberReport {
+  ClientId client;
+  std::uint32_t samples = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t samples_trained = 0;
+  double loss = 0;
+};
+
+// What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.
+struct GroupUpdate {
+  GroupId group;
+  std::vector<float> model;
+  std::vector<float> payload;  // sum of the members' payloads; may be empty
+  std::uint64_t samples = 0;   // of the members that took part
+  std::vector<MemberReport> members;
+  std::vector<Dropped> dropped;
+};
+
+// The [aggregation] section of a recipe.
+struct AggregationOptions {
+  std::string in_group = "samples-weighted";  // samples-weighted | uniform
+  std::string global = "samples-weighted";    // see make_aggregator
+  double server_learning_rate = 1;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double tau = 1e-3;
+};
+
+// A mean of vectors with weights, in double, in the order of add().
+class WeightedMean {
+ public:
+  void reset(std::size_t size);
+  void add(std::span<const float> values, double weight);
+  [[nodiscard]] double weight() const { return weight_; }
+  // Precondition: weight() > 0.
+  [[nodiscard]] double mean(std::size_t i) const { return sum_[i] / weight_; }
+  void store(std::span<float> out) const;
+
+ private:
+  std::vector<double> sum_;
+  double weight_ = 0;
+};
+
+class Aggregator {
+ public:
+  virtual ~Aggregator() = default;
+
+  // begin, add for every group in ascending order, finish. `model` is the flat vector the groups started from.
+  virtual void begin(std::span<const float> model) = 0;
+  virtual void add(const GroupUpdate& update) = 0;
+  // Writes the next model. With no usable update the model stays as it was.
+  virtual void finish(std::span<float> model) = 0;
+
+  // What is sent to clients beside the model, one entry per trained parameter; empty = nothing yet (zero).
+  [[nodiscard]] virtual std::span<const float> broadcast() const { return {}; }
+
+  // Server state for checkpoints.
+  [[nodiscard]] virtual std::map<std::string, std::vector<double>> save() const { return {}; }
+  virtual Status restore(const std::map<std::string, std::vector<double>>&) { return {}; }
+};
+
+struct AggregatorSizes {
+  std::size_t parameters = 0;  // trained; what follows in the flat vector (running statistics) is always averaged
+  std::size_t size = 0;
+  std::uint32_t clients = 0;  // of the whole federation
+  double alpha = 0;           // of the dynamic objective
+};
+
+// samples-weighted | uniform | adagrad | adam | yogi | control-variate | dynamic
+[[nodiscard]] Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& options,
+                                                                  const AggregatorSizes& sizes);
+
+// One factory per file.
+std::unique_ptr<Aggregator> make_mean(bool by_samples, const AggregatorSizes& sizes);
+enum class ServerRule { kAdagrad, kAdam, kYogi };
+std::unique_ptr<Aggregator> make_server_optimizer(ServerRule rule, const AggregationOptions& options,
+                                                  const AggregatorSizes& sizes);
+std::unique_ptr<Aggregator> make_control_variate_server(double server_learning_rate, const AggregatorSizes& sizes);
+std::unique_ptr<Aggregator> make_dynamic_server(const AggregatorSizes& sizes);
+
+}  // namespace muster
