@@ -1,0 +1,34 @@
+// ClientLink: the only way to reach a client. In-process it is a call; deployed it is a network stream. A reply is an
+// update or the reason why there is none: a client that is late, gone or wrong is data, not an error.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "solver/local_solver.h"
+
+namespace muster {
+
+struct EvaluateTask {
+  ClientId client;
+  std::span<const float> model;
+  bool own_model = false;  // the client's own model where it has one
+};
+
+// Used by one thread at a time.
+class ClientLink {
+ public:
+  virtual ~ClientLink() = default;
+
+  // "Train this task." `reuse` donates memory. An error means that the simulation or the transport itself broke.
+  [[nodiscard]] virtual Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) = 0;
+  // "Evaluate this model on your own test samples."
+  [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluateTask& task) = 0;
+};
+
+// Clients simulated in this process by `solver` (borrowed), with injected faults.
+[[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const FaultOptions& faults,
+                                                               bool stragglers_send_partial_work, std::uint64_t seed);
+
+}  // namespace muster

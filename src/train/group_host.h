@@ -1,0 +1,27 @@
+// GroupHost: where the groups of a round train — threads of this process here; other processes or edge servers later.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "train/group_trainer.h"
+#include "train/worker_pool.h"
+
+namespace muster {
+
+class GroupHost {
+ public:
+  virtual ~GroupHost() = default;
+
+  // Trains all groups and hands each update to `accept` once, in the order of `tasks`, never two at a time. The
+  // update may be modified, and its memory is reused afterwards. Only a few updates are alive at any time.
+  [[nodiscard]] virtual Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
+                                   const std::function<void(GroupUpdate&)>& accept) = 0;
+};
+
+// One link per worker of the pool; both are borrowed.
+[[nodiscard]] std::unique_ptr<GroupHost> make_thread_host(WorkerPool& pool,
+                                                          std::span<const std::unique_ptr<ClientLink>> links);
+
+}  // namespace muster

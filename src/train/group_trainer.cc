@@ -1,0 +1,61 @@
+#include "train/group_trainer.h"
+
+#include <algorithm>
+
+#include "base/names.h"
+
+namespace muster {
+
+GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse) {
+  reuse.group = task.group;
+  reuse.samples = 0;
+  reuse.members.clear();
+  reuse.dropped.clear();
+  return reuse;
+}
+
+TrainTask train_task(const GroupTask& task, ClientId client, std::span<const float> model, std::uint32_t part) {
+  return {.client = client,
+          .round = task.round,
+          .part = part,
+          .model = model,
+          .broadcast = task.broadcast,
+          .own_model = task.own_models};
+}
+
+void record_member(const LocalUpdate& update, GroupUpdate& result) {
+  const auto known = std::find_if(result.members.begin(), result.members.end(),
+                                  [&](const MemberReport& member) { return member.client == update.client; });
+  if (known == result.members.end()) {
+    result.samples += update.samples;
+    result.members.push_back({.client = update.client,
+                              .samples = update.samples,
+                              .steps = update.steps,
+                              .samples_trained = update.samples_trained,
+                              .loss = update.loss});
+  } else {
+    known->steps += update.steps;
+    known->samples_trained += update.samples_trained;
+    known->loss = update.loss;
+  }
+}
+
+void add_payload(std::span<const float> payload, std::vector<float>& sum) {
+  if (payload.empty()) return;
+  if (sum.empty()) sum.assign(payload.size(), 0.0f);
+  for (std::size_t i = 0; i < payload.size(); ++i) sum[i] += payload[i];
+}
+
+Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options, const std::string& in_group,
+                                                         std::uint64_t seed) {
+  if (in_group != "samples-weighted" && in_group != "uniform") {
+    const std::vector<std::string> accepted{"samples-weighted", "uniform"};
+    return Error{ErrorCode::kUsage, "aggregation.in-group: " + unknown_name("aggregation", in_group, accepted)};
+  }
+  if (options.mode == "parallel") return make_parallel(options.group_rounds, in_group == "samples-weighted");
+  if (options.mode == "sequential") return make_sequential(options.passes, options.shuffle, seed);
+  const std::vector<std::string> accepted{"parallel", "sequential"};
+  return Error{ErrorCode::kUsage, "training.mode: " + unknown_name("mode", options.mode, accepted)};
+}
+
+}  // namespace muster

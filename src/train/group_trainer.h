@@ -1,0 +1,50 @@
+// GroupTrainer: how the members of one group train — each from the same model and then averaged, or one after the
+// other. Sees clients only through their link; survives any subset of members vanishing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "aggregate/aggregator.h"
+#include "train/client_link.h"
+
+namespace muster {
+
+// The [training] section of a recipe.
+struct TrainingOptions {
+  std::string mode = "parallel";   // parallel | sequential
+  std::uint32_t group_rounds = 1;  // parallel: rounds inside the group per global round
+  std::uint32_t passes = 1;        // sequential: how often the chain is walked
+  bool shuffle = true;             // sequential: a new order of members for every pass
+};
+
+struct GroupTask {
+  GroupId group;
+  std::uint32_t round = 0;
+  std::span<const ClientId> members;
+  std::span<const float> model;      // where the group starts
+  std::span<const float> broadcast;  // for the objective
+  bool own_models = false;           // members keep their own models; nothing is merged
+};
+
+// Thread-safe.
+class GroupTrainer {
+ public:
+  virtual ~GroupTrainer() = default;
+  [[nodiscard]] virtual Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const = 0;
+};
+
+// Pieces that every mode needs: an empty update that keeps `reuse`'s memory, the task of one member, and the
+// bookkeeping of what a member sent. A member that trains several times counts its samples once.
+[[nodiscard]] GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse);
+[[nodiscard]] TrainTask train_task(const GroupTask& task, ClientId client, std::span<const float> model,
+                                   std::uint32_t part);
+void record_member(const LocalUpdate& update, GroupUpdate& result);
+void add_payload(std::span<const float> payload, std::vector<float>& sum);
+
+[[nodiscard]] Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options,
+                                                                       const std::string& in_group, std::uint64_t seed);
+std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples);
+std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed);
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// Clients in this process: a call into the worker's local solver, after the faults that the plan drew for the client.
+#include <limits>
+
+#include "train/client_link.h"
+
+namespace muster {
+namespace {
+
+class InProcessLink final : public ClientLink {
+ public:
+  InProcessLink(LocalSolver& solver, const FaultOptions& faults, bool partial, std::uint64_t seed)
+      : solver_(solver), faults_(faults), partial_(partial), seed_(seed) {}
+
+  Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
+    const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
+    if (fault.drop) return TrainReply{Dropped{task.client, DropReason::kFault}};
+    TrainTask given = task;
+    if (fault.straggle) {
+      if (!partial_) return TrainReply{Dropped{task.client, DropReason::kStraggler}};
+      given.work = *fault.straggle;
+    }
+    if (fault.nan) {
+      // The client works on garbage; the solver must notice by itself.
+      poisoned_.assign(task.model.begin(), task.model.end());
+      poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
+      given.model = poisoned_;
+      given.own_model = false;
+    }
+    return solver_.train(given, std::move(reuse));
+  }
+
+  Result<Evaluation> evaluate(const EvaluateTask& task) override {
+    return solver_.evaluate_client(task.model, task.client, task.own_model);
+  }
+
+ private:
+  LocalSolver& solver_;
+  FaultOptions faults_;
+  bool partial_;
+  std::uint64_t seed_;
+  std::vector<float> poisoned_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const FaultOptions& faults,
+                                                 bool stragglers_send_partial_work, std::uint64_t seed) {
+  return std::make_unique<InProcessLink>(solver, faults, stragglers_send_partial_work, seed);
+}
+
+}  // namespace muster

@@ -1,0 +1,62 @@
+// Parallel group training: every member trains from the group's model, the results are averaged in member order, and
+// that is repeated for some group rounds.
+#include "train/group_trainer.h"
+
+namespace muster {
+namespace {
+
+class Parallel final : public GroupTrainer {
+ public:
+  Parallel(std::uint32_t group_rounds, bool by_samples) : group_rounds_(group_rounds), by_samples_(by_samples) {}
+
+  Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const override {
+    GroupUpdate result = start_update(task, std::move(reuse));
+    LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};
+    if (task.members.size() == 1 && group_rounds_ == 1) {
+      MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, task.members[0], task.model, 0), std::move(local)));
+      if (auto* update = std::get_if<LocalUpdate>(&reply)) {
+        record_member(*update, result);
+        result.model = std::move(update->model);
+        result.payload = std::move(update->payload);
+      } else {
+        result.dropped.push_back(std::get<Dropped>(reply));
+      }
+      return result;
+    }
+
+    std::vector<float> model(task.model.begin(), task.model.end());
+    std::vector<float> payload;
+    WeightedMean mean;
+    for (std::uint32_t group_round = 0; group_round < group_rounds_; ++group_round) {
+      mean.reset(model.size());
+      for (const ClientId client : task.members) {
+        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, client, model, group_round), std::move(local)));
+        local = {};
+        if (auto* update = std::get_if<LocalUpdate>(&reply)) {
+          record_member(*update, result);
+          mean.add(update->model, by_samples_ ? update->samples : 1.0);
+          add_payload(update->payload, payload);
+          local = std::move(*update);
+        } else {
+          result.dropped.push_back(std::get<Dropped>(reply));
+        }
+      }
+      if (mean.weight() > 0) mean.store(model);
+    }
+    result.model = std::move(model);
+    result.payload = std::move(payload);
+    return result;
+  }
+
+ private:
+  std::uint32_t group_rounds_;
+  bool by_samples_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples) {
+  return std::make_unique<Parallel>(group_rounds, by_samples);
+}
+
+}  // namespace muster

@@ -1,0 +1,59 @@
+// Sequential group training: the model walks from member to member. A successor starts from the predecessor's last good
+// model, and the objective's anchor is the model it received.
+#include "base/random.h"
+#include "train/group_trainer.h"
+
+namespace muster {
+namespace {
+
+class Sequential final : public GroupTrainer {
+ public:
+  Sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed)
+      : passes_(passes), shuffle_(shuffle), seed_(seed) {}
+
+  Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const override {
+    GroupUpdate result = start_update(task, std::move(reuse));
+    LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};
+    std::vector<float> model(task.model.begin(), task.model.end());
+    std::vector<float> payload;
+    std::vector<ClientId> order(task.members.begin(), task.members.end());
+    for (std::uint32_t pass = 0; pass < passes_; ++pass) {
+      if (shuffle_) {
+        Stream stream({.seed = seed_,
+                       .purpose = Purpose::kClientOrder,
+                       .round = task.round,
+                       .id = task.group.value,
+                       .part = pass});
+        stream.shuffle(std::span(order));
+      }
+      for (const ClientId client : order) {
+        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, client, model, pass), std::move(local)));
+        local = {};
+        if (auto* update = std::get_if<LocalUpdate>(&reply)) {
+          record_member(*update, result);
+          add_payload(update->payload, payload);
+          std::swap(model, update->model);
+          local = std::move(*update);
+        } else {
+          result.dropped.push_back(std::get<Dropped>(reply));
+        }
+      }
+    }
+    result.model = std::move(model);
+    result.payload = std::move(payload);
+    return result;
+  }
+
+ private:
+  std::uint32_t passes_;
+  bool shuffle_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed) {
+  return std::make_unique<Sequential>(passes, shuffle, seed);
+}
+
+}  // namespace muster

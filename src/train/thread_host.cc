@@ -1,0 +1,69 @@
+// Groups on the threads of this process. Updates are accepted in task order, whatever order they finish in; a worker
+// does not begin a task too far ahead of the one awaited, which bounds the number of models in memory.
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "train/group_host.h"
+
+namespace muster {
+namespace {
+
+class ThreadHost final : public GroupHost {
+ public:
+  ThreadHost(WorkerPool& pool, std::span<const std::unique_ptr<ClientLink>> links) : pool_(pool), links_(links) {
+    MUSTER_CHECK(links.size() == pool.threads(), "{} links, {} threads", links.size(), pool.threads());
+  }
+
+  Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
+             const std::function<void(GroupUpdate&)>& accept) override {
+    const std::size_t window = 2 * std::size_t{pool_.threads()} + 2;
+    std::mutex mutex;
+    std::condition_variable advanced;
+    std::vector<std::optional<GroupUpdate>> finished(tasks.size());
+    std::size_t awaited = 0;
+    bool failed = false;
+    return pool_.run(static_cast<std::uint32_t>(tasks.size()), [&](std::uint32_t worker, std::uint32_t i) -> Status {
+      GroupUpdate reuse;
+      {
+        std::unique_lock lock(mutex);
+        advanced.wait(lock, [&] { return failed || i < awaited + window; });
+        if (failed) return {};
+        if (!spare_.empty()) {
+          reuse = std::move(spare_.back());
+          spare_.pop_back();
+        }
+      }
+      Result<GroupUpdate> update = trainer.train(tasks[i], *links_[worker], std::move(reuse));
+      const std::lock_guard lock(mutex);
+      if (!update) {
+        failed = true;
+        advanced.notify_all();
+        return std::move(update).error();
+      }
+      finished[i] = std::move(update).value();
+      while (awaited < tasks.size() && finished[awaited]) {
+        accept(*finished[awaited]);
+        spare_.push_back(std::move(*finished[awaited]));
+        finished[awaited].reset();
+        ++awaited;
+      }
+      advanced.notify_all();
+      return {};
+    });
+  }
+
+ private:
+  WorkerPool& pool_;
+  std::span<const std::unique_ptr<ClientLink>> links_;
+  std::vector<GroupUpdate> spare_;  // touched only while run() holds its mutex
+};
+
+}  // namespace
+
+std::unique_ptr<GroupHost> make_thread_host(WorkerPool& pool, std::span<const std::unique_ptr<ClientLink>> links) {
+  return std::make_unique<ThreadHost>(pool, links);
+}
+
+}  // namespace muster
