@@ -1,0 +1,86 @@
+// `muster list` and `muster show`: what can be chosen, and what a recipe resolves to.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "base/names.h"
+#include "engine/catalogue.h"
+#include "engine/recipe.h"
+
+namespace muster {
+namespace {
+
+struct ListArguments {
+  std::string stage;
+  bool json = false;
+};
+
+Status list(const ListArguments& arguments) {
+  MUSTER_ASSIGN(std::vector<CatalogueStage> stages, catalogue());
+  if (!arguments.stage.empty()) {
+    std::vector<std::string> names;
+    for (const auto& stage : stages) names.push_back(stage.name);
+    std::erase_if(stages, [&](const CatalogueStage& stage) { return stage.name != arguments.stage; });
+    if (stages.empty()) return Error{ErrorCode::kUsage, unknown_name("stage", arguments.stage, names)};
+  }
+  if (arguments.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
+    for (const auto& stage : stages) {
+      all[stage.name] = nlohmann::ordered_json::array();
+      for (const auto& entry : stage.entries) {
+        all[stage.name].push_back({{"name", entry.name}, {"summary", entry.summary}, {"keys", entry.keys}});
+      }
+    }
+    fmt::print("{}\n", all.dump());
+    return {};
+  }
+  for (const auto& stage : stages) {
+    fmt::print("{}\n", stage.name);
+    for (const auto& entry : stage.entries) {
+      fmt::print("  {:<26} {}\n", entry.name, entry.summary);
+      if (!entry.keys.empty()) fmt::print("  {:<26}   keys: {}\n", "", fmt::join(entry.keys, ", "));
+    }
+    fmt::print("\n");
+  }
+  return {};
+}
+
+struct ShowArguments {
+  std::string recipe;
+  std::vector<std::string> settings;
+};
+
+Status show(const ShowArguments& arguments) {
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+  for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
+  MUSTER_TRY(check_recipe(recipe));
+  fmt::print("# {}\n{}", describe_recipe(recipe), format_recipe(recipe));
+  return {};
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<ListArguments>();
+  CLI::App* command = app.add_subcommand("list", "What can be chosen, with one line on each");
+  command->add_option("stage", arguments->stage, "recipes, data, partitions, models, keys, ...; default: all");
+  command->add_flag("--json", arguments->json, "As one JSON object");
+  command->footer("Examples:\n  muster list recipes\n  muster list keys\n  muster list --json");
+  command->callback([arguments, &outcome] { outcome = list(*arguments); });
+}
+
+void add_show_command(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<ShowArguments>();
+  CLI::App* command = app.add_subcommand("show", "The fully resolved recipe, as TOML, and what it does in words");
+  command->add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file")->required();
+  command->add_option("--set", arguments->settings, "section.key=value, repeatable")->allow_extra_args(false);
+  command->footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");
+  command->callback([arguments, &outcome] { outcome = show(*arguments); });
+}
+
+}  // namespace muster

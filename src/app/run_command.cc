@@ -1,0 +1,135 @@
+// `muster run`: simulate one federation.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "app/commands.h"
+#include "engine/simulation.h"
+
+namespace muster {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C lets the round finish and saves; a second one ends the program at once.
+extern "C" void on_interrupt(int signal_number) {
+  static const char note[] = "\nmuster: finishing this round, then saving; once more to stop at once\n";
+  if (interrupted.exchange(true)) {
+    std::signal(signal_number, SIG_DFL);
+    std::raise(signal_number);
+    return;
+  }
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
+}
+
+struct RunArguments {
+  std::string recipe = "demo";
+  std::vector<std::string> settings;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> rounds;
+  std::uint32_t threads = 0;
+  std::string out = "runs";
+  std::string resume;
+  bool quiet = false;
+  bool json = false;
+};
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.2f} %", 100 * *share) : std::string("-");
+}
+
+void print_summary(const RunSummary& s) {
+  fmt::print("{}: {} rounds on {} clients, stopped by {}\n", s.run, s.rounds, s.clients, name(s.stopped));
+  fmt::print("  accuracy   last {}  best {} (round {})\n", percent(s.accuracy_last), percent(s.accuracy_best),
+             s.best_round);
+  if (s.target_accuracy) {
+    fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
+               s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
+  }
+  fmt::print("  trained    {} samples in {:.2f} s ({:.0f} a second), evaluated in {:.2f} s\n", s.samples_trained,
+             s.train_s, s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0, s.eval_s);
+  fmt::print("  simulated  {:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down\n", s.compute_s,
+             s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
+  fmt::print("  signature  {}\n", s.signature);
+  fmt::print("  folder     {}\n", s.dir.string());
+}
+
+Status run(const RunArguments& arguments) {
+  SimulationOptions options;
+  options.threads = arguments.threads;
+  options.out = arguments.out;
+  options.quiet = arguments.quiet;
+  options.interrupt = &interrupted;
+  if (!arguments.quiet) {
+    options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
+  }
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+
+  std::vector<std::string> settings = arguments.settings;
+  if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
+  if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
+
+  RunSummary summary;
+  if (!arguments.resume.empty()) {
+    MUSTER_ASSIGN(summary, resume(arguments.resume, settings, options));
+  } else {
+    MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+    for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
+    MUSTER_ASSIGN(summary, simulate(recipe, options));
+  }
+  if (summary.stopped == StopReason::kInterrupted && !arguments.quiet) {
+    std::fprintf(stderr, "muster: saved after round %u; continue with: muster run --resume %s\n", summary.rounds,
+                 summary.dir.c_str());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(summary));
+  } else {
+    print_summary(summary);
+  }
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  return {};
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Simulate one federation: train, evaluate, record");
+  command->add_option("recipe", arguments->recipe,
+                      "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
+  command->add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--seed", arguments->seed, "Everything random comes from it");
+  command->add_option("--rounds", arguments->rounds, "Rounds of training");
+  command
+      ->add_option("--threads", arguments->threads,
+                   "Worker threads; default: all cores. The result does not depend on it")
+      ->check(CLI::Range(1u, 1024u));
+  command->add_option("--out", arguments->out, "Folder in which the run's folder is made")->capture_default_str();
+  command->add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  command->add_flag("--quiet", arguments->quiet, "No progress on stderr");
+  command->add_flag("--json", arguments->json, "The result as one JSON object");
+  command->footer(
+      "Examples:\n"
+      "  muster run\n"
+      "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
+      "  muster run scaffold --set data.source=cifar10 --set faults.drop=0.1\n"
+      "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
+      "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
+  command->callback([arguments, &outcome, command] {
+    if (!arguments->resume.empty() && command->get_option("recipe")->count() > 0) {
+      outcome = usage_error("--resume {}: a resumed run has its recipe; leave out '{}'", arguments->resume,
+                            arguments->recipe);
+      return;
+    }
+    outcome = run(*arguments);
+  });
+}
+
+}  // namespace muster

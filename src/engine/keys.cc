@@ -1,0 +1,342 @@
+// The table of recipe keys. Each row binds a key to a field of Recipe with its accepted values; everything else about
+// recipes is generic over these rows.
+#include "engine/keys.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "base/names.h"
+
+namespace muster {
+namespace {
+
+std::string shown(const toml::node& node) {
+  std::ostringstream text;
+  node.visit([&](const auto& n) {
+    if constexpr (toml::is_string<decltype(n)>) {
+      text << '"' << n.get() << '"';
+    } else if constexpr (toml::is_table<decltype(n)>) {
+      text << "a table";
+    } else {
+      text << n;
+    }
+  });
+  return text.str();
+}
+
+Error unaccepted(const toml::node& node, const std::string& accepted) {
+  return usage_error("{}, want {}", shown(node), accepted);
+}
+
+std::string number_text(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string toml_text(std::string_view text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(std::string(text));
+  return out.str();
+}
+
+template <typename T>
+struct Range {
+  T low;
+  T high;
+  bool open_low = false;
+  bool open_high = false;
+
+  [[nodiscard]] bool holds(T value) const {
+    return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
+  }
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Key>& keys) : keys_(keys) {}
+
+  void text(const char* section, const char* key, std::string& field, const char* summary) {
+    add(
+        section, key, summary, "a string",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          const auto value = node.value_exact<std::string>();
+          if (!value) return unaccepted(node, accepted);
+          field = *value;
+          return {};
+        },
+        [&field] { return toml_text(field); });
+  }
+
+  // One of a few words; "" (a default that depends on other keys) is written as nothing.
+  void choice(const char* section, const char* key, std::string& field, std::vector<std::string> words,
+              const char* summary) {
+    add(
+        section, key, summary, fmt::format("{}", fmt::join(words, " | ")),
+        [&field, words](const toml::node& node, const std::string& accepted) -> Status {
+          const auto value = node.value_exact<std::string>();
+          if (!value) return unaccepted(node, accepted);
+          if (std::find(words.begin(), words.end(), *value) == words.end()) {
+            return Error{ErrorCode::kUsage, unknown_name("value", *value, words)};
+          }
+          field = *value;
+          return {};
+        },
+        [&field] { return field.empty() ? std::string() : toml_text(field); });
+  }
+
+  void flag(const char* section, const char* key, bool& field, const char* summary) {
+    add(
+        section, key, summary, "true or false",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          const auto value = node.value_exact<bool>();
+          if (!value) return unaccepted(node, accepted);
+          field = *value;
+          return {};
+        },
+        [&field] { return std::string(field ? "true" : "false"); });
+  }
+
+  void optional_flag(const char* section, const char* key, std::optional<bool>& field, const char* summary) {
+    add(
+        section, key, summary, "true or false",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          const auto value = node.value_exact<bool>();
+          if (!value) return unaccepted(node, accepted);
+          field = *value;
+          return {};
+        },
+        [&field] { return field ? std::string(*field ? "true" : "false") : std::string(); });
+  }
+
+  template <typename T>
+  void integer(const char* section, const char* key, T& field, std::uint64_t low, const char* summary) {
+    integer_of<T>(
+        section, key, low, summary, [&field](T value) { field = value; },
+        [&field] { return fmt::format("{}", field); });
+  }
+  template <typename T>
+  void integer(const char* section, const char* key, std::optional<T>& field, std::uint64_t low, const char* summary) {
+    integer_of<T>(
+        section, key, low, summary, [&field](T value) { field = value; },
+        [&field] { return field ? fmt::format("{}", *field) : std::string(); });
+  }
+
+  void integers(const char* section, const char* key, std::vector<std::uint32_t>& field, const char* summary) {
+    add(
+        section, key, summary, "a list of integers from 1 to 1000000",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          const toml::array* list = node.as_array();
+          if (!list) return unaccepted(node, accepted);
+          std::vector<std::uint32_t> values;
+          for (const toml::node& item : *list) {
+            const auto value = item.value_exact<std::int64_t>();
+            if (!value || *value < 1 || *value > 1'000'000) return unaccepted(node, accepted);
+            values.push_back(static_cast<std::uint32_t>(*value));
+          }
+          field = std::move(values);
+          return {};
+        },
+        [&field] { return field.empty() ? std::string() : fmt::format("[{}]", fmt::join(field, ", ")); });
+  }
+
+  void number(const char* section, const char* key, double& field, Range<double> range, const char* summary) {
+    number_of(
+        section, key, range, summary, [&field](double value) { field = value; },
+        [&field] { return number_text(field); });
+  }
+  void number(const char* section, const char* key, std::optional<double>& field, Range<double> range,
+              const char* summary) {
+    number_of(
+        section, key, range, summary, [&field](double value) { field = value; },
+        [&field] { return field ? number_text(*field) : std::string(); });
+  }
+
+  void amount(const char* section, const char* key, Amount& field, const char* summary) {
+    add(
+        section, key, summary, "a count >= 1 (an integer) or a share in (0, 1] (with a decimal point)",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          if (const auto count = node.value_exact<std::int64_t>()) {
+            if (*count < 1 || *count > std::numeric_limits<std::uint32_t>::max()) return unaccepted(node, accepted);
+            field.value = static_cast<std::uint32_t>(*count);
+          } else if (const auto share = node.value_exact<double>()) {
+            if (!(*share > 0 && *share <= 1)) return unaccepted(node, accepted);
+            field.value = *share;
+          } else {
+            return unaccepted(node, accepted);
+          }
+          return {};
+        },
+        [&field] {
+          if (const auto* count = std::get_if<std::uint32_t>(&field.value)) return fmt::format("{}", *count);
+          return number_text(std::get<double>(field.value));
+        });
+  }
+
+ private:
+  template <typename T, typename Set, typename Get>
+  void integer_of(const char* section, const char* key, std::uint64_t low, const char* summary, Set set, Get get) {
+    add(
+        section, key, summary, fmt::format("an integer >= {}", low),
+        [set, low](const toml::node& node, const std::string& accepted) -> Status {
+          const auto value = node.value_exact<std::int64_t>();
+          if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < low ||
+              static_cast<std::uint64_t>(*value) > std::numeric_limits<T>::max()) {
+            return unaccepted(node, accepted);
+          }
+          set(static_cast<T>(*value));
+          return {};
+        },
+        get);
+  }
+
+  template <typename Set, typename Get>
+  void number_of(const char* section, const char* key, Range<double> range, const char* summary, Set set, Get get) {
+    std::string accepted = fmt::format("a number {} {}", range.open_low ? ">" : ">=", range.low);
+    if (!std::isinf(range.high)) accepted += fmt::format(" and {} {}", range.open_high ? "<" : "<=", range.high);
+    add(
+        section, key, summary, accepted,
+        [set, range](const toml::node& node, const std::string& want) -> Status {
+          std::optional<double> value = node.value_exact<double>();
+          if (!value) {
+            if (const auto whole = node.value_exact<std::int64_t>()) value = static_cast<double>(*whole);
+          }
+          if (!value || !range.holds(*value)) return unaccepted(node, want);
+          set(*value);
+          return {};
+        },
+        get);
+  }
+
+  template <typename Set, typename Get>
+  void add(const char* section, const char* key, const char* summary, std::string accepted, Set set, Get get) {
+    keys_.push_back({.info = {section, key, summary, accepted},
+                     .set = [set, accepted](const toml::node& node) { return set(node, accepted); },
+                     .get = get});
+  }
+
+  std::vector<Key>& keys_;
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Range<double> kPositive{0, kInfinity, true, true};
+constexpr Range<double> kNonNegative{0, kInfinity, false, true};
+constexpr Range<double> kShare{0, 1};
+constexpr Range<double> kBelowOne{0, 1, false, true};
+
+std::vector<std::string> names_of(const std::vector<CatalogueEntry>& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<Key> recipe_key_table(Recipe& r) {
+  std::vector<Key> keys;
+  Table t(keys);
+  t.text("", "name", r.name, "what the run is called");
+  t.text("", "summary", r.summary, "one line on the recipe");
+  t.integer("", "rounds", r.rounds, 1, "rounds of training at most");
+  t.integer("", "seed", r.seed, 0, "everything random in the run comes from it");
+  t.number("", "target-accuracy", r.target_accuracy, {0, 1, true}, "stop when the evaluated accuracy reaches it");
+  t.number("", "budget", r.budget, kPositive, "stop when the simulated seconds exceed it");
+  t.integer("", "checkpoint-every", r.checkpoint_every, 1, "rounds between checkpoints");
+
+  t.choice("data", "source", r.data.source, names_of(data_sources()), "where samples come from");
+  t.text("data", "path", r.data.path, "file or folder of the source");
+  std::vector<std::string> partition_names = names_of(partitions());
+  t.choice("data", "partition", r.data.partition, partition_names, "how samples are divided among clients");
+  t.integer("data", "seed", r.data_seed, 0, "of the partition; default: the run's seed");
+  t.integer("data", "clients", r.data.clients, 1, "number of clients");
+  t.number("data", "alpha", r.data.alpha, {0, kInfinity}, "Dirichlet concentration; Synthetic's alpha");
+  t.number("data", "beta", r.data.beta, {0, kInfinity}, "Synthetic's beta");
+  t.integer("data", "classes-per-client", r.data.classes_per_client, 1, "for classes-per-client and shards");
+  t.integer("data", "samples-min", r.data.samples_min, 1, "fewest samples of a client, where sizes are drawn");
+  t.integer("data", "samples-max", r.data.samples_max, 1, "most samples of a client, where sizes are drawn");
+  t.number("data", "test-fraction", r.data.test_fraction, kBelowOne, "of each client's samples, kept for its own test");
+  t.integer("data", "edges", r.data.edges, 1, "edge servers that the clients are divided among");
+  t.integer("data", "exemplars", r.data.exemplars, 0, "test samples per class given to the server");
+  t.flag("data", "augment", r.data.augment, "random crop and flip of training images");
+  t.optional_flag("data", "normalize", r.data.normalize, "standardise features on the training part");
+  t.text("data", "label", r.data.label, "csv column or npz array of labels");
+  t.text("data", "client", r.data.client, "csv column or npz array of client ids");
+  t.text("data", "split", r.data.split, "csv column or npz array that tells train (0) from test (1)");
+  t.integers("data", "shape", r.data.shape, "height, width, channels of flat rows");
+  t.choice("data", "missing", r.data.missing, {"error", "mean"}, "what an empty csv cell is");
+  t.text("data", "embedding", r.data.embedding, "GloVe text file for sentences");
+  t.integer("data", "words", r.data.words, 1, "tokens of a sentence that are used");
+
+  std::vector<std::string> models;
+  for (const auto& entry : model_catalogue()) models.push_back(entry.name);
+  t.choice("model", "name", r.model.name, models, "the network");
+  t.integers("model", "hidden", r.model.hidden, "widths of hidden dense layers (mlp, cnn)");
+  t.integers("model", "channels", r.model.channels, "output channels of the convolutions (cnn)");
+  t.integer("model", "kernel", r.model.kernel, 1, "side of the convolutions' kernel (cnn)");
+  t.integer("model", "blocks", r.model.blocks, 1, "residual blocks per stage (resnet)");
+  t.integers("model", "widths", r.model.widths, "channels of the stages (resnet)");
+  t.choice("model", "norm", r.model.norm, {"batch", "group"}, "normalisation (resnet, audio-cnn)");
+  t.choice("model", "shortcut", r.model.shortcut, {"padded", "projected"}, "shortcut where the width changes (resnet)");
+  t.integer("model", "units", r.model.units, 1, "hidden units (lstm)");
+  t.integer("model", "layers", r.model.layers, 1, "recurrent layers (lstm)");
+  t.choice("model", "init", r.model.init, {"torch", "glorot", "uniform"}, "how parameters are initialised");
+
+  t.number("local", "epochs", r.local.epochs, kPositive, "passes over the client's samples; may be fractional");
+  t.integer("local", "steps", r.local.steps, 1, "mini-batch steps, instead of epochs");
+  t.integer("local", "batch-size", r.local.batch_size, 1, "samples per step");
+  t.number("local", "learning-rate", r.local.learning_rate, kPositive, "of the client's optimiser");
+  t.number("local", "learning-rate-decay", r.local.learning_rate_decay, {0, 1, true}, "factor per round");
+  t.number("local", "momentum", r.local.momentum, kBelowOne, "of sgd");
+  t.number("local", "weight-decay", r.local.weight_decay, kNonNegative, "added to the gradient as a multiple of w");
+  t.choice("local", "optimizer", r.local.optimizer, {"sgd", "adam"}, "the client's optimiser");
+  t.flag("local", "keep-optimizer", r.local.keep_optimizer, "a client's optimiser state outlives the round");
+  t.choice("local", "objective", r.local.objective.name, {"plain", "prox", "control-variate", "dynamic"},
+           "what is minimised beside the loss");
+  t.number("local", "mu", r.local.objective.mu, kNonNegative, "weight of the proximal term (prox)");
+  t.number("local", "alpha", r.local.objective.alpha, kPositive, "strength of the dynamic regulariser (dynamic)");
+  t.choice("local", "control", r.local.objective.control, {"steps", "gradient"},
+           "how control variates are renewed: option II or I (control-variate)");
+
+  t.choice("grouping", "method", r.grouping.method, {"singletons"}, "how clients are grouped");
+
+  t.amount("plan", "sample-clients", r.plan.sample_clients, "clients per round");
+  t.choice("plan", "sampling", r.plan.sampling, {"uniform"}, "how participants are drawn");
+
+  t.choice("training", "mode", r.training.mode, {"parallel", "sequential"}, "how the members of a group train");
+  t.integer("training", "group-rounds", r.training.group_rounds, 1, "rounds inside a group (parallel)");
+  t.integer("training", "passes", r.training.passes, 1, "walks along the chain (sequential)");
+  t.flag("training", "shuffle", r.training.shuffle, "a new order for every pass (sequential)");
+
+  t.choice("aggregation", "in-group", r.aggregation.in_group, {"samples-weighted", "uniform"},
+           "how members are merged in their group");
+  t.choice("aggregation", "global", r.aggregation.global,
+           {"samples-weighted", "uniform", "adagrad", "adam", "yogi", "control-variate", "dynamic", "none"},
+           "how groups are merged; none: every client keeps its own model");
+  t.number("aggregation", "server-learning-rate", r.aggregation.server_learning_rate, kPositive,
+           "of adagrad, adam, yogi and control-variate");
+  t.number("aggregation", "beta1", r.aggregation.beta1, kBelowOne, "of adagrad, adam, yogi");
+  t.number("aggregation", "beta2", r.aggregation.beta2, kBelowOne, "of adam, yogi");
+  t.number("aggregation", "tau", r.aggregation.tau, kPositive, "of adagrad, adam, yogi");
+
+  t.integer("evaluation", "every", r.evaluation.every, 1, "rounds between evaluations");
+  t.choice("evaluation", "on", r.evaluation.on, {"auto", "global", "clients", "both"}, "which test samples are used");
+  t.amount("evaluation", "clients", r.evaluation.clients, "clients evaluated on their own test samples");
+
+  t.number("faults", "drop", r.faults.drop, kShare, "share of sampled clients that vanish");
+  t.number("faults", "straggle", r.faults.straggle, kShare, "share of sampled clients that run out of time");
+  t.number("faults", "nan", r.faults.nan, kShare, "share of sampled clients that send a broken update");
+  t.choice("faults", "stragglers", r.faults.stragglers, {"drop", "partial"},
+           "what becomes of stragglers; default: partial for prox, else drop");
+
+  t.number("cost", "device-gflops", r.cost.device_gflops, kPositive, "speed of a client, 10^9 operations/s");
+  t.number("cost", "server-in-mbps", r.cost.server_in_mbps, kPositive, "bandwidth into the server, 10^6 bit/s");
+  t.number("cost", "server-out-mbps", r.cost.server_out_mbps, kPositive, "bandwidth out of the server, 10^6 bit/s");
+  return keys;
+}
+
+}  // namespace muster

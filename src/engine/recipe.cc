@@ -1,0 +1,195 @@
+#include "engine/recipe.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/names.h"
+#include "engine/keys.h"
+
+namespace muster {
+namespace {
+
+std::string full_name(const RecipeKey& key) {
+  return key.section.empty() ? key.key : key.section + "." + key.key;
+}
+
+const Key* find_key(const std::vector<Key>& keys, std::string_view section, std::string_view key) {
+  for (const Key& candidate : keys) {
+    if (candidate.info.section == section && candidate.info.key == key) return &candidate;
+  }
+  return nullptr;
+}
+
+Error unknown_key(const std::vector<Key>& keys, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const Key& key : keys) names.push_back(full_name(key.info));
+  std::string near = nearest_name(typed, names);
+  if (near.empty()) {
+    // A misplaced key is as likely as a misspelt one: look for the same last part in other sections.
+    const std::string last = typed.substr(typed.rfind('.') + 1);
+    for (const Key& key : keys) {
+      if (key.info.key == last) near = full_name(key.info);
+    }
+  }
+  if (near.empty()) return usage_error("{}: unknown key; `muster list keys` shows all", typed);
+  return usage_error("{}: unknown key, did you mean '{}'?", typed, near);
+}
+
+Status set_key(const std::vector<Key>& keys, std::string_view section, std::string_view key, const toml::node& node) {
+  const std::string typed = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+  const Key* const found = find_key(keys, section, key);
+  if (!found) return unknown_key(keys, typed);
+  if (Status status = found->set(node); !status) return std::move(status).error().within(typed);
+  return {};
+}
+
+}  // namespace
+
+std::vector<RecipeKey> recipe_keys() {
+  Recipe recipe;
+  std::vector<RecipeKey> result;
+  for (Key& key : recipe_key_table(recipe)) result.push_back(std::move(key.info));
+  return result;
+}
+
+Result<Recipe> parse_recipe(std::string_view text, std::string_view origin) {
+  toml::table document;
+  try {
+    document = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return usage_error("{}:{}: {}", origin, error.source().begin.line, error.description());
+  }
+  Recipe recipe;
+  const std::vector<Key> keys = recipe_key_table(recipe);
+  for (const auto& [name, node] : document) {
+    const auto at = [&](const toml::node& n) { return fmt::format("{}:{}", origin, n.source().begin.line); };
+    const bool is_section =
+        std::any_of(keys.begin(), keys.end(), [&, n = name.str()](const Key& key) { return key.info.section == n; });
+    if (const toml::table* section = node.as_table(); section && is_section) {
+      for (const auto& [key, value] : *section) {
+        if (Status status = set_key(keys, name.str(), key.str(), value); !status) {
+          return std::move(status).error().within(at(value));
+        }
+      }
+    } else if (Status status = set_key(keys, "", name.str(), node); !status) {
+      return std::move(status).error().within(at(node));
+    }
+  }
+  return recipe;
+}
+
+Result<Recipe> load_recipe(const std::string& name_or_path) {
+  for (const BuiltInRecipe& recipe : built_in_recipes()) {
+    if (recipe.name == name_or_path) return parse_recipe(recipe.toml, fmt::format("{} (built in)", recipe.name));
+  }
+  std::error_code ignored;
+  const bool looks_like_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml") ||
+                               std::filesystem::is_regular_file(name_or_path, ignored);
+  if (!looks_like_path) {
+    std::vector<std::string> names;
+    for (const BuiltInRecipe& recipe : built_in_recipes()) names.emplace_back(recipe.name);
+    return Error{ErrorCode::kUsage, unknown_name("recipe", name_or_path, names) + ", or a path to a .toml file"};
+  }
+  auto bytes = read_file(name_or_path, std::uint64_t{1} << 20);
+  if (!bytes) return Error{ErrorCode::kUsage, bytes.error().message};
+  return parse_recipe({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, name_or_path);
+}
+
+Status apply_setting(Recipe& recipe, std::string_view setting) {
+  const auto equals = setting.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return usage_error("--set {}: want section.key=value, e.g. local.epochs=2", setting);
+  }
+  const std::string_view name = setting.substr(0, equals);
+  const std::string value(setting.substr(equals + 1));
+  const auto dot = name.find('.');
+  const std::string_view section = dot == std::string_view::npos ? "" : name.substr(0, dot);
+  const std::string_view key = dot == std::string_view::npos ? name : name.substr(dot + 1);
+
+  toml::table holder;
+  try {
+    holder = toml::parse("value = " + value + "\n");
+    if (holder.size() != 1 || !holder.contains("value")) holder.clear();
+  } catch (const toml::parse_error&) {
+    holder.clear();
+  }
+  if (holder.empty()) holder.insert("value", value);  // a bare word is a string
+  const std::vector<Key> keys = recipe_key_table(recipe);
+  if (Status status = set_key(keys, section, key, *holder.get("value")); !status) {
+    return std::move(status).error().within("--set");
+  }
+  return {};
+}
+
+Status check_recipe(const Recipe& r) {
+  const std::string& objective = r.local.objective.name;
+  const std::string& global = r.aggregation.global;
+  if ((objective == "control-variate") != (global == "control-variate")) {
+    return usage_error(
+        "local.objective: \"{}\" does not go with aggregation.global = \"{}\": clients and server of control-variate "
+        "share the controls, so both keys must say control-variate",
+        objective, global);
+  }
+  if ((objective == "dynamic") != (global == "dynamic")) {
+    return usage_error(
+        "local.objective: \"{}\" does not go with aggregation.global = \"{}\": the server of dynamic corrects what its "
+        "clients add, so both keys must say dynamic",
+        objective, global);
+  }
+  if (objective == "control-variate" && r.local.objective.control == "steps" &&
+      (r.local.momentum > 0 || r.local.optimizer != "sgd")) {
+    return usage_error(
+        "local.control: \"steps\" needs plain sgd, because only then is the distance walked the mean gradient; use "
+        "local.control = \"gradient\"");
+  }
+  if (r.local.optimizer == "adam" && r.local.momentum > 0) {
+    return usage_error("local.momentum: {}, want 0 with local.optimizer = \"adam\", which has its own",
+                       r.local.momentum);
+  }
+  if (r.local.keep_optimizer && r.local.optimizer == "sgd" && r.local.momentum == 0) {
+    return usage_error("local.keep-optimizer: true, but sgd without momentum has no state to keep");
+  }
+  if (r.data.samples_min && r.data.samples_max && *r.data.samples_min > *r.data.samples_max) {
+    return usage_error("data.samples-min: {}, want <= data.samples-max = {}", *r.data.samples_min, *r.data.samples_max);
+  }
+  if (!r.data.shape.empty() && r.data.shape.size() != 3) {
+    return usage_error("data.shape: {} numbers, want 3: height, width, channels", r.data.shape.size());
+  }
+  return {};
+}
+
+std::string format_recipe(const Recipe& recipe) {
+  Recipe copy = recipe;
+  std::string out;
+  std::string section;
+  for (const Key& key : recipe_key_table(copy)) {
+    const std::string value = key.get();
+    if (value.empty()) continue;
+    if (key.info.section != section) {
+      section = key.info.section;
+      out += fmt::format("\n[{}]\n", section);
+    }
+    out += fmt::format("{} = {}\n", key.info.key, value);
+  }
+  return out;
+}
+
+std::string describe_recipe(const Recipe& r) {
+  const auto amount = [](const Amount& a, const char* things) {
+    if (const auto* count = std::get_if<std::uint32_t>(&a.value)) return fmt::format("{} {}", *count, things);
+    const double share = std::get<double>(a.value);
+    return share == 1 ? fmt::format("all {}", things) : fmt::format("{:g} % of the {}", 100 * share, things);
+  };
+  const std::string work =
+      r.local.steps ? fmt::format("{} steps", *r.local.steps) : fmt::format("{:g} epochs", r.local.epochs);
+  std::string text = fmt::format("{} on {}: each round {} are sampled ({}), ", r.model.name, r.data.source,
+                                 amount(r.plan.sample_clients, "clients"), r.plan.sampling);
+  text += fmt::format("train {} of {} at rate {:g} in batches of {} with the {} objective, ", work, r.local.optimizer,
+                      r.local.learning_rate, r.local.batch_size, r.local.objective.name);
+  text += r.aggregation.global == "none" ? "and keep their own models"
+                                         : fmt::format("and are merged by {}", r.aggregation.global);
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,527 @@
+#include "engine/simulation.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/hash.h"
+#include "engine/evaluator.h"
+#include "record/checkpoint.h"
+#include "record/progress.h"
+#include "record/run_folder.h"
+#include "record/tensorboard.h"
+#include "record/weights_file.h"
+#include "train/group_host.h"
+
+namespace muster {
+namespace {
+
+// Rounds in a row in which every participant's update was not finite, after which the run counts as diverged.
+constexpr std::uint32_t kBrokenRounds = 3;
+// Groups that enter the quality figures; of more groups this many are drawn.
+constexpr std::uint32_t kJudgedGroups = 1000;
+// Groupings with more groups than this are recorded by their size only.
+constexpr std::uint32_t kListedGroups = 10000;
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+class Simulation {
+ public:
+  Simulation(Recipe recipe, const SimulationOptions& options, RunFolder folder)
+      : recipe_(std::move(recipe)), options_(options), folder_(std::move(folder)) {}
+
+  // Everything before the first round. Nothing random here depends on the thread count.
+  Status prepare(bool resuming);
+  Result<RunSummary> run();
+
+ private:
+  [[nodiscard]] bool keeps_own_models() const { return recipe_.aggregation.global == "none"; }
+  Status form_groups();
+  Status train_round(const RoundPlan& plan, RoundRecord& record);
+  Status evaluate_round(RoundRecord& record);
+  void sign(const RoundRecord& record);
+  std::optional<StopReason> stop_after(const RoundRecord& record) const;
+  Status save_checkpoint();
+  Status load_checkpoint();
+  Status write_results(const RunSummary& summary);
+  void report(const RoundRecord& record);
+  RunSummary summarise(StopReason reason) const;
+
+  Recipe recipe_;
+  SimulationOptions options_;
+  RunFolder folder_;
+
+  std::unique_ptr<FederatedData> data_;
+  std::shared_ptr<const Network> network_;
+  std::unique_ptr<Objective> objective_;
+  std::unique_ptr<ClientStates> states_;
+  std::unique_ptr<WorkerPool> pool_;
+  std::vector<std::unique_ptr<LocalSolver>> solvers_;
+  std::vector<std::unique_ptr<ClientLink>> links_;
+  std::unique_ptr<GroupHost> host_;
+  std::unique_ptr<GroupTrainer> trainer_;
+  std::unique_ptr<Aggregator> aggregator_;  // null when clients keep their own models
+  std::unique_ptr<Evaluator> evaluator_;
+  std::optional<EventWriter> events_;
+
+  Grouping grouping_;
+  GroupQuality quality_;
+  std::vector<float> model_;
+  std::vector<ClientTally> tallies_;
+
+  // What a checkpoint carries beside the model.
+  std::uint32_t round_ = 0;  // the last finished round
+  std::uint64_t chain_ = 0;  // hash of all records so far
+  std::uint32_t broken_rounds_ = 0;
+  RunSummary totals_;
+
+  double started_s_ = 0;
+};
+
+Status Simulation::prepare(bool resuming) {
+  started_s_ = now_s();
+  MUSTER_ASSIGN(data_, make_federated_data(recipe_.data, recipe_.data_seed.value_or(recipe_.seed)));
+  MUSTER_ASSIGN(network_, make_network(recipe_.model, data_->shape(), data_->classes()));
+  MUSTER_ASSIGN(objective_, make_objective(recipe_.local.objective));
+  states_ = std::make_unique<ClientStates>(ClientStateOptions{.folder = folder_.path() / "states"});
+  MUSTER_ASSIGN(trainer_, make_group_trainer(recipe_.training, recipe_.aggregation.in_group, recipe_.seed));
+  if (!keeps_own_models()) {
+    MUSTER_ASSIGN(aggregator_, make_aggregator(recipe_.aggregation, {.parameters = network_->parameters(),
+                                                                     .size = network_->size(),
+                                                                     .clients = data_->clients(),
+                                                                     .alpha = recipe_.local.objective.alpha}));
+  }
+
+  const std::uint32_t threads =
+      options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
+  pool_ = std::make_unique<WorkerPool>(threads);
+  const std::string& stragglers = recipe_.faults.stragglers;
+  const bool partial = stragglers.empty() ? recipe_.local.objective.name == "prox" : stragglers == "partial";
+  for (std::uint32_t worker = 0; worker < threads; ++worker) {
+    solvers_.push_back(std::make_unique<LocalSolver>(network_, *data_, recipe_.local, augmentation_of(recipe_.data),
+                                                     *objective_, *states_, recipe_.seed));
+    links_.push_back(make_in_process_link(*solvers_.back(), recipe_.faults, partial, recipe_.seed));
+  }
+  host_ = make_thread_host(*pool_, links_);
+  MUSTER_ASSIGN(evaluator_,
+                make_evaluator(recipe_.evaluation, *data_, *pool_, solvers_, links_, keeps_own_models(), recipe_.seed));
+
+  model_.resize(network_->size());
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise});
+  network_->initialise(model_, stream);
+  tallies_.resize(data_->clients());
+  totals_.best_round = 0;
+  if (resuming) MUSTER_TRY(load_checkpoint());
+  MUSTER_TRY(form_groups());
+  MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), round_ + 1));
+  if (options_.say)
+    options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
+  return {};
+}
+
+Status Simulation::form_groups() {
+  std::vector<std::uint32_t> samples(data_->clients());
+  for (std::uint32_t k = 0; k < samples.size(); ++k) samples[k] = data_->train_count(ClientId{k});
+  grouping_ = group_singletons({.samples = samples});
+  if (grouping_.count() == 0) {
+    return failure("none of the {} clients has training samples", data_->clients());
+  }
+
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
+  std::vector<std::vector<std::uint32_t>> counts;
+  for (const std::uint32_t g : stream.sample(grouping_.count(), std::min(grouping_.count(), kJudgedGroups))) {
+    std::vector<std::uint32_t> row(data_->classes());
+    for (const ClientId client : grouping_.members(GroupId{g})) {
+      const std::vector<std::uint32_t> own = data_->label_counts(client);
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += own[c];
+    }
+    counts.push_back(std::move(row));
+  }
+  quality_ = judge_groups(counts);
+
+  if (round_ > 0) return {};  // a resumed run has this line already
+  nlohmann::ordered_json line{{"round", 1},
+                              {"method", recipe_.grouping.method},
+                              {"count", grouping_.count()},
+                              {"why", "the run begins"},
+                              {"quality",
+                               {{"cov_mean", quality_.cov_mean},
+                                {"cpd_median", quality_.cpd_median},
+                                {"balance_ratio", quality_.balance_ratio},
+                                {"covered_classes", quality_.covered_classes}}}};
+  line["idle"] = nlohmann::ordered_json::array();
+  for (const ClientId client : grouping_.idle()) line["idle"].push_back(client.value);
+  if (grouping_.count() <= kListedGroups) {
+    line["members"] = nlohmann::ordered_json::array();
+    for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+      nlohmann::ordered_json members = nlohmann::ordered_json::array();
+      for (const ClientId client : grouping_.members(GroupId{g})) members.push_back(client.value);
+      line["members"].push_back(std::move(members));
+    }
+  }
+  return folder_.append_grouping(line.dump());
+}
+
+Result<RunSummary> Simulation::run() {
+  Progress progress(options_.quiet, recipe_.rounds, round_ + 1);
+  StopReason reason = StopReason::kRounds;
+  while (round_ < recipe_.rounds) {
+    const double begun_s = now_s();
+    RoundRecord record{.round = round_ + 1};
+    const RoundPlan plan = plan_round(recipe_.plan, grouping_, recipe_.seed, record.round);
+    MUSTER_TRY(train_round(plan, record));
+    if (record.round % recipe_.evaluation.every == 0 || record.round == recipe_.rounds) {
+      MUSTER_TRY(evaluate_round(record));
+    }
+    record.wall_s = now_s() - begun_s;
+    round_ = record.round;
+    sign(record);
+    report(record);
+    MUSTER_TRY(folder_.append_round(record));
+    progress.round(round_, record.accuracy ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                           : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+    if (const auto stop = stop_after(record)) {
+      reason = *stop;
+      break;
+    }
+    if (round_ % recipe_.checkpoint_every == 0 && round_ < recipe_.rounds) MUSTER_TRY(save_checkpoint());
+  }
+  progress.finish();
+  MUSTER_TRY(save_checkpoint());
+  const RunSummary summary = summarise(reason);
+  MUSTER_TRY(write_results(summary));
+  return summary;
+}
+
+Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
+  const double begun_s = now_s();
+  std::span<const float> broadcast;
+  if (aggregator_) {
+    broadcast = aggregator_->broadcast();
+    aggregator_->begin(model_);
+  }
+  std::vector<GroupTask> tasks;
+  for (const GroupId group : plan.groups) {
+    tasks.push_back({.group = group,
+                     .round = plan.round,
+                     .members = grouping_.members(group),
+                     .model = model_,
+                     .broadcast = broadcast,
+                     .own_models = keeps_own_models()});
+    record.bytes_down += grouping_.members(group).size() * (model_.size() + broadcast.size()) * sizeof(float);
+  }
+
+  double loss_sum = 0;
+  double weight = 0;
+  double slowest_flops = 0;
+  std::uint32_t models_merged = 0;
+  const auto accept = [&](GroupUpdate& update) {
+    if (aggregator_) aggregator_->add(update);
+    if (keeps_own_models() && !update.members.empty()) {
+      const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
+      chain_ = hash_bytes(link, sizeof link);
+    }
+    models_merged += update.members.empty() ? 0 : 1;
+    double flops = 0;
+    for (const MemberReport& member : update.members) {
+      ++record.participants;
+      ++tallies_[member.client.value].trained;
+      totals_.samples_trained += member.samples_trained;
+      loss_sum += member.loss * member.samples;
+      weight += member.samples;
+      // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
+      const double own =
+          6.0 * static_cast<double>(network_->forward_macs()) * static_cast<double>(member.samples_trained);
+      flops = recipe_.training.mode == "sequential" ? flops + own : std::max(flops, own);
+      record.bytes_up += (model_.size() + (objective_->has_payload() ? network_->parameters() : 0)) * sizeof(float);
+    }
+    slowest_flops = std::max(slowest_flops, flops);
+    for (const Dropped& dropped : update.dropped) {
+      ++tallies_[dropped.client.value].dropped;
+      record.dropped.push_back(dropped);
+    }
+  };
+  MUSTER_TRY(host_->run(tasks, *trainer_, accept));
+  if (aggregator_) aggregator_->finish(model_);
+  if (keeps_own_models()) record.bytes_up = record.bytes_down = 0;
+
+  if (weight > 0) record.train_loss = loss_sum / weight;
+  const bool all_broken = !record.dropped.empty() && record.participants == 0 &&
+                          std::all_of(record.dropped.begin(), record.dropped.end(),
+                                      [](const Dropped& d) { return d.reason == DropReason::kNonFinite; });
+  broken_rounds_ = all_broken ? broken_rounds_ + 1 : 0;
+  record.groups = static_cast<std::uint32_t>(plan.groups.size());
+  record.idle = static_cast<std::uint32_t>(grouping_.idle().size());
+  record.models = keeps_own_models() ? grouping_.count() : 1;
+  const double additions =
+      models_merged > 1 && aggregator_ ? (models_merged - 1.0) * static_cast<double>(model_.size()) : 0;
+  record.compute_s = (slowest_flops + additions) / (recipe_.cost.device_gflops * 1e9);
+  record.comm_s = 8 * (static_cast<double>(record.bytes_down) / (recipe_.cost.server_out_mbps * 1e6) +
+                       static_cast<double>(record.bytes_up) / (recipe_.cost.server_in_mbps * 1e6));
+  totals_.compute_s += record.compute_s;
+  totals_.comm_s += record.comm_s;
+  totals_.bytes_up += record.bytes_up;
+  totals_.bytes_down += record.bytes_down;
+  totals_.train_s += now_s() - begun_s;
+  return {};
+}
+
+Status Simulation::evaluate_round(RoundRecord& record) {
+  const double begun_s = now_s();
+  MUSTER_ASSIGN(const EvaluationResult result, evaluator_->evaluate(model_));
+  if (result.global) {
+    record.accuracy = result.global->accuracy();
+    record.loss = result.global->loss();
+    if (result.clients) record.client_accuracy = result.clients->accuracy();
+  } else if (result.clients) {
+    record.accuracy = result.clients->accuracy();
+    record.loss = result.clients->loss();
+  }
+  totals_.accuracy_last = record.accuracy;
+  totals_.loss_last = record.loss;
+  if (record.accuracy && (!totals_.accuracy_best || *record.accuracy > *totals_.accuracy_best)) {
+    totals_.accuracy_best = record.accuracy;
+    totals_.best_round = record.round;
+  }
+  if (record.accuracy && recipe_.target_accuracy && !totals_.target_round &&
+      *record.accuracy >= *recipe_.target_accuracy) {
+    totals_.target_round = record.round;
+  }
+  totals_.eval_s += now_s() - begun_s;
+  return {};
+}
+
+// The signature chains what a round decided: no times, nothing that depends on the machine's load.
+void Simulation::sign(const RoundRecord& record) {
+  Hasher hasher;
+  hasher.add(chain_);
+  hasher.add(record.round);
+  for (const auto& value : {record.accuracy, record.loss, record.client_accuracy, record.train_loss}) {
+    hasher.add(value ? bits(*value) : ~std::uint64_t{0});
+  }
+  hasher.add(record.participants);
+  for (const Dropped& dropped : record.dropped) {
+    hasher.add(std::uint64_t{dropped.client.value} << 8 | static_cast<std::uint64_t>(dropped.reason));
+  }
+  hasher.add(record.bytes_up);
+  hasher.add(record.bytes_down);
+  chain_ = hasher.digest();
+}
+
+void Simulation::report(const RoundRecord& record) {
+  // Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
+  const auto scalar = [&](const char* tag, const std::optional<double>& value) {
+    if (value) (void)events_->scalar(record.round, tag, *value);
+  };
+  scalar("accuracy", record.accuracy);
+  scalar("loss", record.loss);
+  scalar("client_accuracy", record.client_accuracy);
+  scalar("train_loss", record.train_loss);
+  scalar("participants", record.participants);
+  scalar("cost_s", record.compute_s + record.comm_s);
+  if (record.accuracy) (void)events_->flush();
+}
+
+std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) const {
+  if (record.loss && !std::isfinite(*record.loss)) return StopReason::kDiverged;
+  if (broken_rounds_ >= kBrokenRounds) return StopReason::kDiverged;
+  if (totals_.target_round) return StopReason::kTarget;
+  if (recipe_.budget && totals_.compute_s + totals_.comm_s > *recipe_.budget) return StopReason::kBudget;
+  if (options_.interrupt && *options_.interrupt && record.round < recipe_.rounds) return StopReason::kInterrupted;
+  return std::nullopt;
+}
+
+Status Simulation::save_checkpoint() {
+  Checkpoint checkpoint{.round = round_};
+  checkpoint.put_string("recipe", format_recipe(recipe_));
+  checkpoint.put_floats("model", model_);
+  if (aggregator_) {
+    for (const auto& [name, values] : aggregator_->save()) checkpoint.put_doubles("aggregator." + name, values);
+  }
+  MUSTER_ASSIGN(std::string manifest, states_->save());
+  checkpoint.put_string("states", std::move(manifest));
+  checkpoint.put_uint64("chain", chain_);
+  checkpoint.put_uint64("broken-rounds", broken_rounds_);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  checkpoint.put_doubles(
+      "totals",
+      std::vector<double>{totals_.accuracy_last.value_or(none), totals_.accuracy_best.value_or(none),
+                          static_cast<double>(totals_.best_round), totals_.loss_last.value_or(none),
+                          static_cast<double>(totals_.target_round.value_or(0)), totals_.compute_s, totals_.comm_s,
+                          totals_.wall_s + now_s() - started_s_, totals_.train_s, totals_.eval_s});
+  checkpoint.put_uint64("bytes-up", totals_.bytes_up);
+  checkpoint.put_uint64("bytes-down", totals_.bytes_down);
+  checkpoint.put_uint64("samples-trained", totals_.samples_trained);
+  checkpoint.put_string(
+      "tallies", std::string(reinterpret_cast<const char*>(tallies_.data()), tallies_.size() * sizeof(ClientTally)));
+  checkpoint.put_floats("client-accuracy", evaluator_->client_accuracy());
+  return write_checkpoint(folder_.checkpoints(), checkpoint);
+}
+
+Status Simulation::load_checkpoint() {
+  if (list_checkpoints(folder_.checkpoints()).empty()) {
+    // Killed before the first checkpoint: from the start, which gives the same run.
+    return folder_.forget_rounds_after(0);
+  }
+  MUSTER_ASSIGN(const Checkpoint checkpoint, read_newest_checkpoint(folder_.checkpoints()));
+  if (!checkpoint.warning.empty() && options_.say) options_.say(checkpoint.warning);
+  MUSTER_ASSIGN(std::vector<float> model, checkpoint.get_floats("model"));
+  if (model.size() != model_.size()) {
+    return failure("checkpoint holds a model of {} values, the recipe's has {}", model.size(), model_.size());
+  }
+  if (aggregator_) {
+    std::map<std::string, std::vector<double>> state;
+    const std::string prefix = "aggregator.";
+    for (const auto& [name, content] : checkpoint.sections) {
+      if (!name.starts_with(prefix)) continue;
+      MUSTER_ASSIGN(state[name.substr(prefix.size())], checkpoint.get_doubles(name));
+    }
+    MUSTER_TRY(aggregator_->restore(state));
+  }
+  MUSTER_ASSIGN(const std::string manifest, checkpoint.get_string("states"));
+  MUSTER_TRY(states_->restore(manifest));
+  MUSTER_ASSIGN(chain_, checkpoint.get_uint64("chain"));
+  MUSTER_ASSIGN(const std::uint64_t broken, checkpoint.get_uint64("broken-rounds"));
+  MUSTER_ASSIGN(const std::vector<double> totals, checkpoint.get_doubles("totals"));
+  MUSTER_ASSIGN(const std::string tallies, checkpoint.get_string("tallies"));
+  MUSTER_ASSIGN(const std::vector<float> client_accuracy, checkpoint.get_floats("client-accuracy"));
+  if (totals.size() != 10 || tallies.size() != tallies_.size() * sizeof(ClientTally)) {
+    return failure("checkpoint does not fit the recipe: {} clients expected", tallies_.size());
+  }
+  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional<double>(value); };
+  totals_.accuracy_last = known(totals[0]);
+  totals_.accuracy_best = known(totals[1]);
+  totals_.best_round = static_cast<std::uint32_t>(totals[2]);
+  totals_.loss_last = known(totals[3]);
+  if (totals[4] > 0) totals_.target_round = static_cast<std::uint32_t>(totals[4]);
+  totals_.compute_s = totals[5];
+  totals_.comm_s = totals[6];
+  totals_.wall_s = totals[7];
+  totals_.train_s = totals[8];
+  totals_.eval_s = totals[9];
+  MUSTER_ASSIGN(totals_.bytes_up, checkpoint.get_uint64("bytes-up"));
+  MUSTER_ASSIGN(totals_.bytes_down, checkpoint.get_uint64("bytes-down"));
+  MUSTER_ASSIGN(totals_.samples_trained, checkpoint.get_uint64("samples-trained"));
+  std::copy(tallies.begin(), tallies.end(), reinterpret_cast<char*>(tallies_.data()));
+  evaluator_->restore_client_accuracy(client_accuracy);
+  broken_rounds_ = static_cast<std::uint32_t>(broken);
+  model_ = std::move(model);
+  round_ = checkpoint.round;
+  return folder_.forget_rounds_after(round_);
+}
+
+RunSummary Simulation::summarise(StopReason reason) const {
+  RunSummary summary = totals_;
+  summary.run = folder_.id();
+  summary.recipe = recipe_.name;
+  summary.seed = recipe_.seed;
+  summary.rounds = round_;
+  summary.stopped = reason;
+  Hasher hasher;
+  hasher.add(chain_);
+  if (aggregator_) hasher.add(std::span<const float>(model_));
+  summary.signature = hex16(hasher.digest());
+  summary.target_accuracy = recipe_.target_accuracy;
+  summary.clients = data_->clients();
+  summary.models = keeps_own_models() ? grouping_.count() : 1;
+  summary.groups = grouping_.count();
+  summary.idle = static_cast<std::uint32_t>(grouping_.idle().size());
+  std::size_t smallest = std::numeric_limits<std::size_t>::max();
+  std::size_t largest = 0;
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+    smallest = std::min(smallest, grouping_.members(GroupId{g}).size());
+    largest = std::max(largest, grouping_.members(GroupId{g}).size());
+  }
+  summary.group_size_min = static_cast<double>(smallest);
+  summary.group_size_max = static_cast<double>(largest);
+  summary.group_size_mean = static_cast<double>(summary.clients - summary.idle) / summary.groups;
+  summary.quality = quality_;
+  summary.wall_s = totals_.wall_s + now_s() - started_s_;
+  summary.peak_rss_bytes = peak_rss_bytes();
+  summary.dir = folder_.path();
+  summary.data = data_->summary();
+  summary.parameters = network_->parameters();
+  return summary;
+}
+
+Status Simulation::write_results(const RunSummary& summary) {
+  MUSTER_TRY(folder_.write("summary.json", to_json(summary) + "\n"));
+  const std::span<const float> accuracy = evaluator_->client_accuracy();
+  std::vector<std::int64_t> group_of(data_->clients(), -1);
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+    for (const ClientId client : grouping_.members(GroupId{g})) group_of[client.value] = g;
+  }
+  MUSTER_TRY(folder_.write_clients(data_->clients(), [&](std::uint32_t k) {
+    const bool evaluated = !accuracy.empty() && !std::isnan(accuracy[k]);
+    std::string name = data_->client_name(ClientId{k});
+    if (name.find_first_of(",\"\n\r") != std::string::npos) {
+      std::string escaped = "\"";
+      for (const char c : name) escaped += c == '"' ? std::string("\"\"") : std::string(1, c);
+      name = escaped + '"';
+    }
+    return fmt::format("{},{},{},{},{},{},{}", k, name, data_->train_count(ClientId{k}),
+                       group_of[k] < 0 ? "" : std::to_string(group_of[k]), tallies_[k].trained, tallies_[k].dropped,
+                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
+  }));
+  if (!aggregator_) return {};
+  return write_safetensors(
+      folder_.path() / "model.safetensors", *network_, model_,
+      {{"recipe", recipe_.name}, {"signature", summary.signature}, {"rounds", std::to_string(round_)}});
+}
+
+}  // namespace
+
+Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options) {
+  MUSTER_TRY(check_recipe(recipe));
+  MUSTER_ASSIGN(RunFolder folder, RunFolder::create(options.out, recipe.name, recipe.seed));
+  // An error before the first round leaves nothing behind.
+  const std::filesystem::path path = folder.path();
+  MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
+  Simulation simulation(recipe, options, std::move(folder));
+  if (Status status = simulation.prepare(false); !status) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+    return std::move(status).error();
+  }
+  return simulation.run();
+}
+
+Result<RunSummary> resume(const std::string& run, const std::vector<std::string>& settings,
+                          const SimulationOptions& options) {
+  MUSTER_ASSIGN(RunFolder folder, RunFolder::open(options.out, run));
+  MUSTER_ASSIGN(Recipe recipe, load_recipe((folder.path() / "recipe.toml").string()));
+  for (const std::string& setting : settings) {
+    const std::string key = setting.substr(0, setting.find('='));
+    if (key != "rounds" && key != "target-accuracy" && key != "budget" && key != "checkpoint-every") {
+      return usage_error(
+          "--set {}: a resumed run keeps its recipe; only rounds, target-accuracy, budget and checkpoint-every can "
+          "change",
+          key);
+    }
+    MUSTER_TRY(apply_setting(recipe, setting));
+  }
+  if (!settings.empty()) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
+  Simulation simulation(recipe, options, std::move(folder));
+  MUSTER_TRY(simulation.prepare(true));
+  return simulation.run();
+}
+
+}  // namespace muster

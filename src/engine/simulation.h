@@ -1,0 +1,31 @@
+// Simulation: one federation on this machine, from a recipe to a run folder and a summary. Owns the round loop.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "engine/recipe.h"
+#include "record/run_record.h"
+
+namespace muster {
+
+struct SimulationOptions {
+  std::uint32_t threads = 0;  // 0 = all cores
+  std::filesystem::path out = "runs";
+  bool quiet = false;  // no progress on stderr
+  const std::atomic<bool>* interrupt =
+      nullptr;  // when it becomes true the current round ends, is saved, and that is all
+  std::function<void(const std::string&)> say;  // notes for people, e.g. what data were found
+};
+
+// Trains, evaluates, records. A run that diverges is a result, not an error.
+[[nodiscard]] Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options);
+
+// Continues the run in the folder (a path, or an id under options.out) from its newest whole checkpoint; `settings`
+// may change how long it goes on (rounds, target-accuracy, budget) and nothing else.
+[[nodiscard]] Result<RunSummary> resume(const std::string& run, const std::vector<std::string>& settings,
+                                        const SimulationOptions& options);
+
+}  // namespace muster

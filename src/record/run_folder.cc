@@ -1,0 +1,94 @@
+#include "record/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace muster {
+
+Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std::string& recipe, std::uint64_t seed) {
+  MUSTER_TRY(make_folder(out));
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  std::string safe;
+  for (const char c : recipe) safe += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ? c : '-';
+  const std::string id = fmt::format("{}-s{}-{}", safe.empty() ? "run" : safe, seed, stamp);
+  for (int attempt = 1; attempt < 1000; ++attempt) {
+    const std::filesystem::path path = out / (attempt == 1 ? id : fmt::format("{}-{}", id, attempt));
+    if (::mkdir(path.c_str(), 0755) == 0) return RunFolder(path);
+    if (errno != EEXIST) return failure("{}: cannot create folder: {}", path.string(), std::strerror(errno));
+  }
+  return failure("{}: a thousand runs with this name exist already", (out / id).string());
+}
+
+Result<RunFolder> RunFolder::open(const std::filesystem::path& out, const std::string& run) {
+  std::error_code ignored;
+  for (const std::filesystem::path& path : {std::filesystem::path(run), out / run}) {
+    std::filesystem::path clean = path.lexically_normal();
+    if (!clean.has_filename()) clean = clean.parent_path();
+    if (std::filesystem::is_regular_file(clean / "recipe.toml", ignored)) return RunFolder(clean);
+  }
+  return usage_error("--resume {}: no run there: want a run's folder, or its id under {}", run, out.string());
+}
+
+Status RunFolder::write(const std::string& file, std::string_view content) const {
+  return write_file(path_ / file, content);
+}
+
+Status RunFolder::append(const std::string& file, std::string_view line) {
+  const std::filesystem::path path = path_ / file;
+  const std::string text = fmt::format("{}\n", line);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return failure("{}: cannot write: {}", path.string(), std::strerror(errno));
+  const ssize_t written = ::write(descriptor, text.data(), text.size());
+  const int saved = errno;
+  ::close(descriptor);
+  if (written != static_cast<ssize_t>(text.size())) {
+    return failure("{}: cannot write: {}", path.string(), written < 0 ? std::strerror(saved) : "disk full");
+  }
+  return {};
+}
+
+Status RunFolder::append_round(const RoundRecord& record) {
+  return append("rounds.jsonl", to_json(record));
+}
+
+Status RunFolder::append_grouping(std::string_view json_line) {
+  return append("groups.jsonl", json_line);
+}
+
+Status RunFolder::forget_rounds_after(std::uint32_t last) {
+  for (const char* file : {"rounds.jsonl", "groups.jsonl"}) {
+    std::ifstream in(path_ / file);
+    std::string kept;
+    for (std::string line; std::getline(in, line);) {
+      // A torn last line does not parse and goes too.
+      const auto json = nlohmann::json::parse(line, nullptr, false);
+      if (!json.is_discarded() && json.value("round", last + 1) <= last) kept += line + '\n';
+    }
+    MUSTER_TRY(write(file, kept));
+  }
+  return {};
+}
+
+Status RunFolder::write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const {
+  std::string text = "client,name,samples,group,trained,dropped,accuracy\n";
+  for (std::uint32_t k = 0; k < clients; ++k) {
+    text += row(k);
+    text += '\n';
+  }
+  return write("clients.csv", text);
+}
+
+}  // namespace muster

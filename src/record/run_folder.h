@@ -1,0 +1,43 @@
+// RunFolder: a run's folder on disk, runs/<id>/. Lines are appended as rounds end; whole files are replaced, never
+// half-written. What a line or a column means is in run_record.h.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "record/run_record.h"
+
+namespace muster {
+
+class RunFolder {
+ public:
+  // A new folder under `out`, named after the recipe, the seed and the time.
+  [[nodiscard]] static Result<RunFolder> create(const std::filesystem::path& out, const std::string& recipe,
+                                                std::uint64_t seed);
+  // An existing one, by path or by id under `out`.
+  [[nodiscard]] static Result<RunFolder> open(const std::filesystem::path& out, const std::string& run);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::string id() const { return path_.filename().string(); }
+  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+
+  [[nodiscard]] Status write(const std::string& file, std::string_view content) const;
+  [[nodiscard]] Status append_round(const RoundRecord& record);
+  [[nodiscard]] Status append_grouping(std::string_view json_line);
+  // Drops the lines of rounds after `last`, which a resumed run will write again.
+  [[nodiscard]] Status forget_rounds_after(std::uint32_t last);
+  // clients.csv: `row(k)` gives the line of client k.
+  [[nodiscard]] Status write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  [[nodiscard]] Status append(const std::string& file, std::string_view line);
+
+  std::filesystem::path path_;
+};
+
+}  // namespace muster

@@ -1,0 +1,103 @@
+#include "record/run_record.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+Json number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string_view name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kRounds:
+      return "rounds";
+    case StopReason::kTarget:
+      return "target";
+    case StopReason::kBudget:
+      return "budget";
+    case StopReason::kDiverged:
+      return "diverged";
+    case StopReason::kInterrupted:
+      return "interrupted";
+  }
+  return "?";
+}
+
+std::string to_json(const RoundRecord& r) {
+  Json dropped = Json::array();
+  for (const Dropped& d : r.dropped) dropped.push_back({{"client", d.client.value}, {"reason", name(d.reason)}});
+  Json json{{"round", r.round},
+            {"accuracy", number(r.accuracy)},
+            {"loss", number(r.loss)},
+            {"train_loss", number(r.train_loss)},
+            {"participants", r.participants},
+            {"dropped", std::move(dropped)},
+            {"groups", r.groups},
+            {"idle", r.idle},
+            {"models", r.models},
+            {"bytes_up", r.bytes_up},
+            {"bytes_down", r.bytes_down},
+            {"cost_s", number(r.compute_s + r.comm_s)},
+            {"compute_s", number(r.compute_s)},
+            {"comm_s", number(r.comm_s)},
+            {"wall_s", number(r.wall_s)}};
+  if (r.client_accuracy) json["client_accuracy"] = number(r.client_accuracy);
+  return json.dump();
+}
+
+std::string to_json(const RunSummary& s) {
+  const Json json{
+      {"run", s.run},
+      {"recipe", s.recipe},
+      {"seed", s.seed},
+      {"rounds", s.rounds},
+      {"stopped", name(s.stopped)},
+      {"signature", s.signature},
+      {"accuracy",
+       {{"last", number(s.accuracy_last)}, {"best", number(s.accuracy_best)}, {"best_round", s.best_round}}},
+      {"loss", {{"last", number(s.loss_last)}}},
+      {"target",
+       {{"accuracy", number(s.target_accuracy)}, {"round", s.target_round ? Json(*s.target_round) : Json(nullptr)}}},
+      {"clients", s.clients},
+      {"models", s.models},
+      {"groups",
+       {{"count", s.groups},
+        {"idle", s.idle},
+        {"size_min", s.group_size_min},
+        {"size_mean", s.group_size_mean},
+        {"size_max", s.group_size_max}}},
+      {"quality",
+       {{"cov_mean", number(s.quality.cov_mean)},
+        {"cpd_median", number(s.quality.cpd_median)},
+        {"balance_ratio", number(s.quality.balance_ratio)},
+        {"covered_classes", number(s.quality.covered_classes)}}},
+      {"cost",
+       {{"compute_s", number(s.compute_s)},
+        {"comm_s", number(s.comm_s)},
+        {"bytes_up", s.bytes_up},
+        {"bytes_down", s.bytes_down},
+        {"group_s", number(s.group_s)}}},
+      {"time",
+       {{"wall_s", number(s.wall_s)},
+        {"train_s", number(s.train_s)},
+        {"eval_s", number(s.eval_s)},
+        {"samples_trained", s.samples_trained},
+        {"samples_per_s", number(s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0)}}},
+      {"peak_rss_bytes", s.peak_rss_bytes},
+      {"dir", s.dir.string()},
+      {"data", s.data},
+      {"parameters", s.parameters}};
+  return json.dump();
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+// What a run leaves behind, as values: a record per round, a tally per client, a summary at the end.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grouping/quality.h"
+#include "solver/local_solver.h"
+
+namespace muster {
+
+struct RoundRecord {
+  std::uint32_t round = 0;
+  std::optional<double> accuracy;  // of the evaluation that counts: global if there is one, else the clients'
+  std::optional<double> loss;
+  std::optional<double> client_accuracy;  // over the clients' own test samples, if they were evaluated too
+  std::optional<double> train_loss;       // samples-weighted mean over the participants; none if all dropped
+  std::uint32_t participants = 0;
+  std::vector<Dropped> dropped;
+  std::uint32_t groups = 0;
+  std::uint32_t idle = 0;
+  std::uint32_t models = 1;
+  std::uint64_t bytes_up = 0;
+  std::uint64_t bytes_down = 0;
+  double compute_s = 0;  // simulated
+  double comm_s = 0;     // simulated
+  double wall_s = 0;
+};
+
+struct ClientTally {
+  std::uint32_t trained = 0;
+  std::uint32_t dropped = 0;
+};
+
+enum class StopReason { kRounds, kTarget, kBudget, kDiverged, kInterrupted };
+[[nodiscard]] std::string_view name(StopReason reason);
+
+struct RunSummary {
+  std::string run;
+  std::string recipe;
+  std::uint64_t seed = 0;
+  std::uint32_t rounds = 0;
+  StopReason stopped = StopReason::kRounds;
+  std::string signature;
+  std::optional<double> accuracy_last;
+  std::optional<double> accuracy_best;
+  std::uint32_t best_round = 0;
+  std::optional<double> loss_last;
+  std::optional<double> target_accuracy;
+  std::optional<std::uint32_t> target_round;
+  std::uint32_t clients = 0;
+  std::uint32_t models = 1;
+  std::uint32_t groups = 0;
+  std::uint32_t idle = 0;
+  double group_size_min = 0;
+  double group_size_mean = 0;
+  double group_size_max = 0;
+  GroupQuality quality;
+  double compute_s = 0;
+  double comm_s = 0;
+  double group_s = 0;
+  std::uint64_t bytes_up = 0;
+  std::uint64_t bytes_down = 0;
+  double wall_s = 0;
+  double train_s = 0;
+  double eval_s = 0;
+  std::uint64_t samples_trained = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  std::filesystem::path dir;
+  std::string data;  // what the data were, in words
+  std::size_t parameters = 0;
+};
+
+// One line of JSON each; field names are those of the public contract. Numbers that are not finite become null.
+[[nodiscard]] std::string to_json(const RoundRecord& record);
+[[nodiscard]] std::string to_json(const RunSummary& summary);
+
+}  // namespace muster
