@@ -1,5 +1,6 @@
 // gather(): stored samples -> a batch of floats. The inner loop of training's input side: straight copies get loops
 // that the compiler turns into vector code; turned or augmented images walk their pixels by strides.
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -116,34 +117,56 @@ Draw draw(const Augmentation& augmentation, Stream* stream) {
 }
 
 // A pixel keeps the scaling of the place it was stored at. What lies outside the image is a stored zero.
-template <typename T>
+// kChannels is the channel count, or 0 when it is only known at run time.
+template <std::ptrdiff_t kChannels, Scaling::Kind kKind, typename T>
 void convert_walking(const T* in, const Shape& shape, const Scaling& scaling, const Walk& walk, const Draw& drawn,
-                     float* out) {
+                     float* __restrict out) {
   const auto height = static_cast<std::ptrdiff_t>(shape.height);
   const auto width = static_cast<std::ptrdiff_t>(shape.width);
-  const auto channels = static_cast<std::ptrdiff_t>(shape.channels);
+  const std::ptrdiff_t channels = kChannels > 0 ? kChannels : static_cast<std::ptrdiff_t>(shape.channels);
+  const auto value = [&](float stored, std::ptrdiff_t pixel, std::ptrdiff_t k) {
+    if constexpr (kKind == Scaling::Kind::kOne) return stored * scaling.one_scale + scaling.one_offset;
+    const std::ptrdiff_t entry = kKind == Scaling::Kind::kChannel ? k : pixel * channels + k;
+    return stored * scaling.scale[entry] + scaling.offset[entry];
+  };
+  const auto pad = [&](std::ptrdiff_t r, std::ptrdiff_t from, std::ptrdiff_t to) {
+    for (std::ptrdiff_t pixel = r * width + from; pixel < r * width + to; ++pixel) {
+      for (std::ptrdiff_t k = 0; k < channels; ++k) out[pixel * channels + k] = value(0.0f, pixel, k);
+    }
+  };
+  // Output columns [first, last) show the image; column c shows its column c * step + start.
+  const std::ptrdiff_t shift = drawn.mirror ? -drawn.shift_right : drawn.shift_right;
+  const std::ptrdiff_t first = std::clamp<std::ptrdiff_t>(-shift, 0, width);
+  const std::ptrdiff_t last = std::clamp<std::ptrdiff_t>(width - shift, first, width);
+  const std::ptrdiff_t step = drawn.mirror ? -1 : 1;
+  const std::ptrdiff_t start = (drawn.mirror ? width - 1 : 0) + drawn.shift_right;
   for (std::ptrdiff_t r = 0; r < height; ++r) {
     const std::ptrdiff_t row = r + drawn.shift_down;
-    for (std::ptrdiff_t c = 0; c < width; ++c, out += channels) {
-      const std::ptrdiff_t column = (drawn.mirror ? width - 1 - c : c) + drawn.shift_right;
-      const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-      const std::ptrdiff_t pixel = inside ? walk.first + row * walk.down + column * walk.right : r * width + c;
-      const T* source = in + pixel * channels;
+    if (row < 0 || row >= height) {
+      pad(r, 0, width);
+      continue;
+    }
+    pad(r, 0, first);
+    std::ptrdiff_t pixel = walk.first + row * walk.down + (first * step + start) * walk.right;
+    for (std::ptrdiff_t c = first; c < last; ++c, pixel += step * walk.right) {
       for (std::ptrdiff_t k = 0; k < channels; ++k) {
-        const float stored = inside ? static_cast<float>(source[k]) : 0.0f;
-        switch (scaling.kind) {
-          case Scaling::Kind::kOne:
-            out[k] = stored * scaling.one_scale + scaling.one_offset;
-            break;
-          case Scaling::Kind::kChannel:
-            out[k] = stored * scaling.scale[k] + scaling.offset[k];
-            break;
-          case Scaling::Kind::kFeature:
-            out[k] = stored * scaling.scale[pixel * channels + k] + scaling.offset[pixel * channels + k];
-            break;
-        }
+        out[(r * width + c) * channels + k] = value(static_cast<float>(in[pixel * channels + k]), pixel, k);
       }
     }
+    pad(r, last, width);
+  }
+}
+
+template <std::ptrdiff_t kChannels, typename T>
+void convert_walking(const T* in, const Shape& shape, const Scaling& scaling, const Walk& walk, const Draw& drawn,
+                     float* out) {
+  switch (scaling.kind) {
+    case Scaling::Kind::kOne:
+      return convert_walking<kChannels, Scaling::Kind::kOne>(in, shape, scaling, walk, drawn, out);
+    case Scaling::Kind::kChannel:
+      return convert_walking<kChannels, Scaling::Kind::kChannel>(in, shape, scaling, walk, drawn, out);
+    case Scaling::Kind::kFeature:
+      return convert_walking<kChannels, Scaling::Kind::kFeature>(in, shape, scaling, walk, drawn, out);
   }
 }
 
@@ -168,7 +191,14 @@ void gather_numbers(const T* stored, const SampleView& view, std::span<const std
   const Walk walk = walk_of(samples.shape, view.quarter_turns);
   for (const std::uint32_t position : positions) {
     const Draw drawn = draw(augmentation, stream);
-    convert_walking(stored + std::size_t{view.rows[position]} * n, samples.shape, scaling, walk, drawn, out);
+    const T* in = stored + std::size_t{view.rows[position]} * n;
+    if (samples.shape.channels == 1) {
+      convert_walking<1>(in, samples.shape, scaling, walk, drawn, out);
+    } else if (samples.shape.channels == 3) {
+      convert_walking<3>(in, samples.shape, scaling, walk, drawn, out);
+    } else {
+      convert_walking<0>(in, samples.shape, scaling, walk, drawn, out);
+    }
     out += n;
   }
 }

@@ -98,40 +98,60 @@ TEST(Gather, HalfTurnOfAnOblongImageKeepsPixelsWhole) {
   EXPECT_THAT(gathered({&samples, rows, 2}, {0}).values, ElementsAre(4, 50, 2, 30, 0, 10));
 }
 
-// Redraws what gather must have drawn and builds the padded, cropped, mirrored image by hand.
-TEST(Gather, AugmentationCropsThenMirrors) {
-  Samples samples = byte_samples({5, 4, 3}, 3);
-  samples.scale = {0.5f, 2.0f, 1.0f};
-  samples.offset = {-1.0f, 1.0f, 0.25f};
+// Redraws what gather must have drawn and looks every pixel up by hand: rot90, then padded crop, then mirror.
+TEST(Gather, TurnsThenCropsThenMirrors) {
   const std::vector<std::uint32_t> rows{0, 1, 2};
   const std::vector<std::uint32_t> positions{2, 0, 1, 1, 0, 2, 0, 0};
-  const StreamKey key{.seed = 5, .purpose = Purpose::kAugment};
-  Stream stream(key);
-  const Batch batch = gathered({&samples, rows}, positions, {.crop_padding = 2, .flip = true}, &stream);
-  Stream again(key);
-  int mirrored = 0;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const int down = static_cast<int>(again.below(5)) - 2;
-    const int right = static_cast<int>(again.below(5)) - 2;
-    const bool mirror = again.below(2) == 1;
-    mirrored += mirror ? 1 : 0;
-    for (int r = 0; r < 5; ++r) {
-      for (int c = 0; c < 4; ++c) {
-        const int row = r + down;
-        const int column = (mirror ? 3 - c : c) + right;
-        const bool inside = row >= 0 && row < 5 && column >= 0 && column < 4;
-        for (int k = 0; k < 3; ++k) {
-          const float stored =
-              inside ? samples.bytes[static_cast<std::size_t>(positions[i] * 60) + (row * 4 + column) * 3 + k] : 0.0f;
-          EXPECT_FLOAT_EQ(
-              batch.values[i * 60 + static_cast<std::size_t>((r * 4 + c) * 3 + k)],
-              stored * samples.scale[static_cast<std::size_t>(k)] + samples.offset[static_cast<std::size_t>(k)]);
+  constexpr int kSide = 5;
+  for (const int channels : {1, 2, 3}) {
+    const auto n = static_cast<std::size_t>(kSide * kSide * channels);
+    for (const std::size_t entries : {std::size_t{1}, static_cast<std::size_t>(channels), n}) {
+      for (const std::uint32_t turns : {0u, 1u, 2u, 3u}) {
+        for (const std::uint32_t padding : {2u, 7u}) {
+          Samples samples = byte_samples({kSide, kSide, static_cast<std::uint32_t>(channels)}, 3);
+          for (std::size_t i = 0; i < entries; ++i) {
+            samples.scale.push_back(0.5f + static_cast<float>(i));
+            samples.offset.push_back(1.0f - static_cast<float>(i));
+          }
+          const StreamKey key{.seed = 5, .purpose = Purpose::kAugment};
+          Stream stream(key);
+          const Batch batch =
+              gathered({&samples, rows, turns}, positions, {.crop_padding = padding, .flip = true}, &stream);
+          Stream again(key);
+          int mirrored = 0;
+          for (std::size_t i = 0; i < positions.size(); ++i) {
+            const int down = static_cast<int>(again.below(2 * padding + 1)) - static_cast<int>(padding);
+            const int right = static_cast<int>(again.below(2 * padding + 1)) - static_cast<int>(padding);
+            const bool mirror = again.below(2) == 1;
+            mirrored += mirror ? 1 : 0;
+            for (int r = 0; r < kSide; ++r) {
+              for (int c = 0; c < kSide; ++c) {
+                int row = r + down;
+                int column = (mirror ? kSide - 1 - c : c) + right;
+                const bool inside = row >= 0 && row < kSide && column >= 0 && column < kSide;
+                for (std::uint32_t t = 0; t < turns && inside; ++t) {
+                  const int turned = row;
+                  row = column;
+                  column = kSide - 1 - turned;
+                }
+                const int pixel = inside ? row * kSide + column : r * kSide + c;
+                for (int k = 0; k < channels; ++k) {
+                  const auto feature = static_cast<std::size_t>(pixel * channels + k);
+                  const std::size_t entry = feature % entries;
+                  const float stored = inside ? samples.bytes[positions[i] * n + feature] : 0.0f;
+                  ASSERT_FLOAT_EQ(batch.values[i * n + static_cast<std::size_t>((r * kSide + c) * channels + k)],
+                                  stored * samples.scale[entry] + samples.offset[entry])
+                      << channels << " channels, " << entries << " scales, " << turns << " turns, sample " << i;
+                }
+              }
+            }
+          }
+          EXPECT_GT(mirrored, 0);
+          EXPECT_LT(mirrored, 8);
         }
       }
     }
   }
-  EXPECT_GT(mirrored, 0);
-  EXPECT_LT(mirrored, 8);
 }
 
 TEST(Gather, TokensBecomeTheirVectors) {
