@@ -39,6 +39,18 @@ const std::vector<Workload>& workloads() {
       {"a", {.name = "softmax"}, {1, 1, 784}, 10, 10, 60, 20, 0.03f},
       {"b", {.name = "mlp", .hidden = {128}}, {1, 1, 784}, 10, 10, 60, 20, 0.03f},
       {"c", {.name = "mlp", .hidden = {512}}, {1, 1, 784}, 62, 10, 60, 20, 0.03f},
+      {"d", {.name = "lenet5"}, {32, 32, 3}, 10, 64, 100, 1, 0.01f},
+      {"e1", {.name = "cnn", .channels = {6, 16}}, {32, 32, 3}, 10, 128, 512, 1, 0.05f},
+      {"e2", {.name = "cnn", .channels = {20, 50}}, {28, 28, 1}, 10, 128, 512, 1, 0.05f},
+      {"f", {.name = "femnist-cnn"}, {28, 28, 1}, 62, 5, 226, 1, 0.01f},
+      {"g",
+       {.name = "resnet", .blocks = 1, .norm = "group", .shortcut = "projected"},
+       {32, 32, 3},
+       10,
+       32,
+       320,
+       1,
+       0.05f},
       {"h", {.name = "lstm"}, {1, 25, 300}, 2, 10, 60, 1, 0.3f},
   };
   return list;

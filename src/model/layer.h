@@ -82,7 +82,7 @@ struct Pass {
 // One kernel call: a plain function over captured pointers and sizes.
 class Call {
  public:
-  static constexpr std::size_t kCapacity = 240;
+  static constexpr std::size_t kCapacity = 752;
 
   // `work` is a lambda or functor called as work(const Pass&).
   template <typename Work>

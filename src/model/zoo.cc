@@ -5,6 +5,7 @@
 #include "model/layers/dense.h"
 #include "model/layers/lstm.h"
 #include "model/network.h"
+#include "model/zoo_spatial.h"
 
 namespace muster {
 namespace {
@@ -71,6 +72,13 @@ Result<Layers> make_lstm_classifier(const ModelOptions& options, Shape input, st
   return layers;
 }
 
+template <Result<Features> (*make_features)(const ModelOptions&, Shape)>
+Result<Layers> make_convolutional(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  MUSTER_ASSIGN(Features features, make_features(options, input));
+  add_classifier(features.layers, features.layers.back()->output(), features.hidden, classes);
+  return std::move(features.layers);
+}
+
 using Maker = Result<Layers> (*)(const ModelOptions&, Shape, std::uint32_t);
 
 struct Entry {
@@ -82,6 +90,16 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = {
       {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, make_softmax},
       {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, make_mlp},
+      {{"cnn", "convolutions with ReLU and max-pooling, dense layers", {"channels", "kernel", "hidden", "init"}},
+       make_convolutional<make_cnn_features>},
+      {{"lenet5", "two 5 x 5 convolutions of 64 channels, three dense layers", {"init"}},
+       make_convolutional<make_lenet5_features>},
+      {{"femnist-cnn", "two 5 x 5 convolutions with padding, 2048 dense units", {"init"}},
+       make_convolutional<make_femnist_features>},
+      {{"resnet", "residual blocks in stages", {"blocks", "widths", "norm", "shortcut", "init"}},
+       make_convolutional<make_resnet_features>},
+      {{"audio-cnn", "M5: one-dimensional convolutions on waveforms", {"norm", "init"}},
+       make_convolutional<make_audio_features>},
       {{"lstm", "a stack of LSTM layers over word vectors, two dense layers", {"units", "layers", "init"}},
        make_lstm_classifier},
   };
