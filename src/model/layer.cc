@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
 #include "model/kernels/elementwise.h"
@@ -130,6 +131,15 @@ float* Compiler::scratch(std::size_t count) {
   return scratch_;
 }
 
+Sequence::Sequence(std::vector<std::unique_ptr<Layer>> layers) {
+  for (auto& layer : layers) push(std::move(layer));
+}
+
+void Sequence::push(std::unique_ptr<Layer> layer) {
+  trained_.push_back(trained_floats(*layer));
+  layers_.push_back(std::move(layer));
+}
+
 std::vector<TensorSpec> Sequence::tensors() const {
   std::vector<TensorSpec> all;
   for (const bool trained : {true, false}) {
@@ -149,24 +159,22 @@ std::size_t Sequence::packed_size() const {
 }
 
 std::size_t Sequence::trained_size() const {
-  std::size_t sum = 0;
-  for (const auto& layer : layers_) sum += trained_floats(*layer);
-  return sum;
+  return std::accumulate(trained_.begin(), trained_.end(), std::size_t{0});
 }
 
 void Sequence::pack(const float* flat, float* packed) const {
-  for (const auto& layer : layers_) {
-    layer->pack(flat, packed);
-    flat += trained_floats(*layer);
-    packed += layer->packed_size();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->pack(flat, packed);
+    flat += trained_[i];
+    packed += layers_[i]->packed_size();
   }
 }
 
 void Sequence::unpack(const float* packed, float* flat) const {
-  for (const auto& layer : layers_) {
-    layer->unpack(packed, flat);
-    flat += trained_floats(*layer);
-    packed += layer->packed_size();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->unpack(packed, flat);
+    flat += trained_[i];
+    packed += layers_[i]->packed_size();
   }
 }
 

@@ -216,9 +216,9 @@ class Layer {
 class Sequence {
  public:
   Sequence() = default;
-  explicit Sequence(std::vector<std::unique_ptr<Layer>> layers) : layers_(std::move(layers)) {}
+  explicit Sequence(std::vector<std::unique_ptr<Layer>> layers);
 
-  void push(std::unique_ptr<Layer> layer) { layers_.push_back(std::move(layer)); }
+  void push(std::unique_ptr<Layer> layer);
   [[nodiscard]] bool empty() const { return layers_.empty(); }
   [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
   // Trained tensors of all layers, then their statistics.
@@ -234,6 +234,7 @@ class Sequence {
 
  private:
   std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<std::size_t> trained_;  // floats per layer: pack and unpack run per task and must not ask for names
 };
 
 }  // namespace muster

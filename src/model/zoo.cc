@@ -74,6 +74,7 @@ Result<Layers> make_lstm_classifier(const ModelOptions& options, Shape input, st
 
 template <Result<Features> (*make_features)(const ModelOptions&, Shape)>
 Result<Layers> make_convolutional(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  MUSTER_TRY(check_hidden(options.hidden));
   MUSTER_ASSIGN(Features features, make_features(options, input));
   add_classifier(features.layers, features.layers.back()->output(), features.hidden, classes);
   return std::move(features.layers);

@@ -116,6 +116,7 @@ TEST(Zoo, ErrorsNameKeyValueAndChoices) {
   expect_error({.name = "softmax"}, {1, 1, 4}, 1, {"1 classes", ">= 2"});
   expect_error({.name = "softmax"}, {1, 0, 4}, 2, {"empty"});
   expect_error({.name = "mlp", .hidden = {64, 0}}, {1, 1, 4}, 2, {"model.hidden", "0", "1 to"});
+  expect_error({.name = "cnn", .hidden = {0}}, {28, 28, 1}, 10, {"model.hidden", "0", "1 to"});
   expect_error({.name = "mlp", .hidden = {4000000000}}, {1, 1, 4}, 2, {"model.hidden", "4000000000"});
   expect_error({.name = "mlp", .hidden = {65536, 65536}}, {1, 1, 4}, 2, {"parameters", "at most"});
   expect_error({.name = "lstm"}, {28, 28, 1}, 10, {"lstm", "sequences", "28x28x1"});

@@ -1,0 +1,196 @@
+// What every network of the catalogue promises, whatever its layers: parameters round-trip, equal inputs give equal
+// bits in any executor, a step allocates nothing, a batch's gradient is the mean of its parts', a diverged client
+// leaves no trace, and all instruction sets agree.
+#include <cmath>
+#include <limits>
+#include <ostream>
+
+#include "model/counted_new.h"
+#include "model/executor.h"
+#include "model/gradient_check.h"
+#include "model/network.h"
+
+namespace muster {
+namespace {
+
+struct Case {
+  std::string label;
+  ModelOptions options;
+  Shape shape;
+  std::uint32_t classes;
+  bool batch_statistics = false;  // a sample's gradient depends on the others
+};
+
+void PrintTo(const Case& tested, std::ostream* out) {
+  *out << tested.label;
+}
+
+// Small shapes; at least one for every name in the catalogue.
+std::vector<Case> cases() {
+  return {
+      {"softmax", {.name = "softmax"}, {3, 5, 2}, 10},
+      {"mlp", {.name = "mlp", .hidden = {33, 7}}, {1, 1, 19}, 4},
+      {"cnn", {.name = "cnn", .hidden = {20}}, {18, 16, 3}, 5},
+      {"cnn_wide", {.name = "cnn", .channels = {16, 32}, .kernel = 3}, {12, 12, 1}, 3},
+      {"lenet5", {.name = "lenet5"}, {16, 16, 3}, 4},
+      {"femnist_cnn", {.name = "femnist-cnn"}, {8, 8, 1}, 5},
+      {"resnet_group",
+       {.name = "resnet", .blocks = 1, .widths = {8, 16}, .norm = "group", .shortcut = "projected"},
+       {8, 8, 3},
+       3},
+      {"resnet_batch", {.name = "resnet", .blocks = 1, .widths = {8, 16}}, {8, 8, 3}, 3, true},
+      {"audio_cnn", {.name = "audio-cnn"}, {1, 6900, 1}, 3, true},
+      {"lstm", {.name = "lstm", .units = 18}, {1, 5, 9}, 2},
+  };
+}
+
+std::vector<float> stored(const Executor& executor) {
+  std::vector<float> flat(executor.network().size());
+  executor.store(flat);
+  return flat;
+}
+
+class EveryNetwork : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    auto made = make_network(GetParam().options, GetParam().shape, GetParam().classes);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    network_ = std::move(made).value();
+    flat_ = random_parameters(*network_, 1);
+  }
+
+  // Some steps with batches on both sides of every choice by size.
+  std::vector<float> train(Executor& executor, std::initializer_list<std::uint32_t> batches = {17, 3, 17, 8, 1}) const {
+    executor.load(flat_);
+    for (const std::uint32_t batch : batches) {
+      fill_batch(executor, batch, batch);
+      executor.train(batch, {.learning_rate = 0.02f, .pull = 0.01f});
+    }
+    return stored(executor);
+  }
+
+  std::shared_ptr<const Network> network_;
+  std::vector<float> flat_;
+};
+
+TEST_P(EveryNetwork, LoadAndStoreRoundTrip) {
+  for (const Isa isa : available_isas()) {
+    const UseIsa use(isa);
+    Executor executor(network_, 2);
+    executor.load(flat_);
+    EXPECT_EQ(stored(executor), flat_) << name(isa);
+  }
+}
+
+TEST_P(EveryNetwork, EqualInputsGiveEqualBits) {
+  Executor fresh(network_, 17);
+  Executor used(network_, 32);
+  fill_batch(used, 32, 99);
+  used.load(flat_);
+  used.train(32, {.learning_rate = 0.5f});
+  used.evaluate(5);
+  const std::vector<float> once = train(fresh);
+  EXPECT_EQ(once, train(used));
+  EXPECT_EQ(once, train(fresh));
+}
+
+TEST_P(EveryNetwork, StepsDoNotAllocate) {
+  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam}) {
+    Executor executor(network_, 17);
+    std::vector<float> out(network_->size());
+    const auto task = [&] {
+      executor.load(flat_);
+      for (const std::uint32_t batch : {17u, 2u}) {
+        fill_batch(executor, batch, batch);
+        executor.train(batch, {.optimizer = optimizer, .learning_rate = 0.001f});
+        executor.evaluate(batch);
+      }
+      executor.store(out);
+    };
+    task();
+    const std::size_t before = allocations();
+    task();
+    EXPECT_EQ(allocations(), before);
+  }
+}
+
+TEST_P(EveryNetwork, GradientLeavesTheModelAndEvaluateToo) {
+  Executor executor(network_, 9);
+  executor.load(flat_);
+  fill_batch(executor, 9, 1);
+  std::vector<float> gradient(network_->parameters());
+  executor.gradient(9, gradient);
+  executor.evaluate(9);
+  EXPECT_EQ(stored(executor), flat_);
+}
+
+// Also compares the kernels for large batches with those for small ones.
+TEST_P(EveryNetwork, GradientIsTheMeanOfItsParts) {
+  if (GetParam().batch_statistics) return;
+  for (const Isa isa : available_isas()) {
+    const UseIsa use(isa);
+    constexpr std::uint32_t kBatch = 18;
+    Executor executor(network_, kBatch);
+    executor.load(flat_);
+    fill_batch(executor, kBatch, 5);
+    const std::size_t size = network_->input().size();
+    const std::vector<float> inputs(executor.input(kBatch), executor.input(kBatch) + kBatch * size);
+    const std::vector<std::int32_t> labels(executor.labels(kBatch), executor.labels(kBatch) + kBatch);
+    std::vector<float> whole(network_->parameters()), part(network_->parameters());
+    const double whole_loss = executor.gradient(kBatch, whole).loss_sum;
+    std::vector<double> sum(network_->parameters());
+    double loss = 0;
+    std::uint32_t begin = 0;
+    for (const std::uint32_t batch : {1u, 2u, 5u, 10u}) {
+      std::copy_n(inputs.begin() + static_cast<std::ptrdiff_t>(begin * size), batch * size, executor.input(batch));
+      std::copy_n(labels.begin() + begin, batch, executor.labels(batch));
+      loss += executor.gradient(batch, part).loss_sum;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{part[i]} * batch / kBatch;
+      begin += batch;
+    }
+    EXPECT_NEAR(whole_loss, loss, 1e-4 * (1 + std::fabs(loss)));
+    double largest = 0;
+    for (const float g : whole) largest = std::max(largest, std::fabs(double{g}));
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      ASSERT_NEAR(whole[i], sum[i], 2e-5 * largest + 1e-7) << name(isa) << " parameter " << i;
+    }
+  }
+}
+
+TEST_P(EveryNetwork, DivergenceLeavesNoTrace) {
+  Executor executor(network_, 17);
+  const std::vector<float> clean = train(executor);
+  for (const std::uint32_t batch : {17u, 3u, 8u, 1u}) {
+    executor.load(std::vector<float>(network_->size(), std::numeric_limits<float>::quiet_NaN()));
+    fill_batch(executor, batch, 1);
+    EXPECT_TRUE(std::isnan(executor.train(batch, {.learning_rate = 0.1f}).loss_sum));
+    EXPECT_TRUE(executor.has_nonfinite());
+  }
+  EXPECT_EQ(train(executor), clean);
+}
+
+// Each set rounds and orders sums in its own way; a few steps later they still agree.
+TEST_P(EveryNetwork, InstructionSetsAgree) {
+  std::vector<float> reference;
+  for (const Isa isa : available_isas()) {
+    const UseIsa use(isa);
+    Executor executor(network_, 17);
+    const std::vector<float> result = train(executor, {17, 3});
+    if (reference.empty()) reference = result;
+    for (std::size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], reference[i], 2e-4) << name(isa) << " " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, EveryNetwork, ::testing::ValuesIn(cases()),
+                         [](const auto& tested) { return tested.param.label; });
+
+TEST(Zoo, ContractCoversTheCatalogue) {
+  for (const ModelEntry& entry : model_catalogue()) {
+    bool found = false;
+    for (const Case& tested : cases()) found = found || tested.options.name == entry.name;
+    EXPECT_TRUE(found) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace muster
