@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/random.h"
 #include "scratch_folder.h"
 
 namespace muster {
@@ -118,6 +119,27 @@ TEST(Safetensors, SaysWhatIsWrong) {
         << offsets;
   }
   EXPECT_THAT(with_weight(R"({"dtype":"F32","shape":[2,3],"data_offsets":[4,28]})"), HasSubstr("overlap"));
+}
+
+TEST(Safetensors, ANetworksWeightsComeBack) {
+  const ScratchFolder folder;
+  const auto network = make_network({.name = "mlp", .hidden = {5}}, {.height = 3, .width = 2, .channels = 1}, 4);
+  const auto other = make_network({.name = "mlp", .hidden = {6}}, {.height = 3, .width = 2, .channels = 1}, 4);
+  ASSERT_TRUE(network.ok() && other.ok());
+  std::vector<float> flat((*network)->size());
+  Stream stream({.seed = 1});
+  (*network)->initialise(flat, stream);
+  const auto path = folder / "model.safetensors";
+  ASSERT_TRUE(write_safetensors(path, **network, flat, {}).ok());
+  const auto read = read_safetensors(path, **network);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, flat);
+  ASSERT_TRUE(write_npz(folder / "model.npz", **network, flat).ok());
+
+  const auto refused = read_safetensors(path, **other);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr(path.string() + ": tensor "));
+  EXPECT_THAT(read_safetensors(folder / "absent", **network).error().message, HasSubstr("absent: cannot open"));
 }
 
 TEST(Safetensors, AFailedWriteNamesTheFile) {
