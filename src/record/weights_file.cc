@@ -180,10 +180,12 @@ Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes
   const json header = json::parse(text.begin(), text.end(), nullptr, false);
   if (!header.is_object()) return failure("the header is not a JSON object");
 
-  for (const auto& [name, entry] : header.items()) {
-    const bool known = name == kMetadata || std::any_of(tensors.begin(), tensors.end(),
-                                                        [&](const ParameterTensor& t) { return t.name == name; });
-    if (!known) return failure("holds a tensor '{}' that the network does not have", name);
+  for (auto entry = header.begin(); entry != header.end(); ++entry) {
+    const std::string& name = entry.key();
+    const auto has_name = [&](const ParameterTensor& tensor) { return tensor.name == name; };
+    if (name != kMetadata && std::none_of(tensors.begin(), tensors.end(), has_name)) {
+      return failure("holds a tensor '{}' that the network does not have", name);
+    }
   }
   std::size_t values = 0;
   for (const ParameterTensor& tensor : tensors) values = std::max(values, tensor.range.offset + tensor.range.size);

@@ -1,0 +1,14 @@
+#include "base/check.h"
+#include "record/weights_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  static const std::vector<ParameterTensor> tensors{
+      {.name = "a", .shape = {2, 3}, .range = {0, 6}, .trained = true},
+      {.name = "b", .shape = {3}, .range = {6, 3}, .trained = true},
+  };
+  if (const auto flat = parse_safetensors({data, size}, tensors)) {
+    MUSTER_CHECK(flat->size() == 9, "{} values", flat->size());
+  }
+  return 0;
+}
