@@ -43,6 +43,18 @@ def wav(tag, channels, rate, bits, samples):
     return b"RIFF" + struct.pack("<I", len(chunks)) + chunks
 
 
+def checkpoint(names):
+    empty = 0x2D06800538D394C2  # the hash of no bytes
+    head = b"MUSTERCK" + struct.pack("<IIQII", 1, 7, 0, len(names), 0)
+    for name in names:
+        head += struct.pack("<I", len(name)) + name + struct.pack("<QQ", 0, empty)
+    return bytes([len(head)]) + head
+
+
+def safetensors(header, payload):
+    return struct.pack("<Q", len(header)) + header + payload
+
+
 images = idx(8, (2, 2, 3), bytes(range(12)))
 seed("idx", "pair", bytes([len(images)]) + images + idx(8, (2,), b"\1\2"))
 seed("idx", "words", b"\0" + idx(0x0B, (2,), b"\0\1\0\2"))
@@ -68,3 +80,8 @@ seed("wav", "pcm24", wav(1, 1, 48000, 24, bytes(range(63))))
 seed("wav", "float", wav(3, 1, 8000, 32, struct.pack("<8f", *(i / 8 for i in range(8)))))
 seed("wav", "ulaw", wav(7, 1, 8000, 8, bytes(range(64))))
 seed("wav", "adpcm", wav(2, 1, 8000, 4, bytes(range(64))))
+seed("checkpoint", "empty-sections", checkpoint([b"model", b"recipe"]))
+seed("client_state", "values", b"MUSTERCS" + struct.pack("<IIQQQ2fQQ", 1, 0, 2, 256, 2, 0.5, -1, 513, 0))
+seed("client_state", "index", b"MUSTERCS" + struct.pack("<IIQQIIQ", 1, 1, 1, 256, 1, 2, 16))
+tensors = b'{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[3],"data_offsets":[24,36]}}'
+seed("safetensors", "two", safetensors(tensors, bytes(36)))
