@@ -86,7 +86,6 @@ configure() {
 }
 
 compile() {
-  [[ $(ninja -C "$build" -n "$1" 2>/dev/null) != *'no work to do'* ]] || return 0
   if [[ -e $stamp ]]; then say "building"; else say "building (the first time takes a few minutes)"; fi
   if [[ -t 2 ]]; then
     cmake --build "$build" --target "$1" >&2 && return

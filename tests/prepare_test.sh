@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# prepare_test.sh ROOT: ./muster and ./test on a small tree of their own, with every outside command (cmake, ninja, ctest,
+# prepare_test.sh ROOT: ./muster and ./test on a small tree of their own, with every outside command (cmake, ctest,
 # apt-get, dpkg-query, id, sudo) replaced by a recorder, so that neither packages nor a compiler are touched.
 set -u
 source_root=$1
@@ -39,7 +39,6 @@ else
   chmod +x "$2/src/app/muster"
 fi
 BODY
-  fake ninja <<<'echo work'
   fake ctest <<<'exit 8'
   fake dpkg-query <<<'shift 3; for p; do [[ -e "${0%/*}/../absent-$p" ]] || echo "installed $p"; done'
   fake apt-get <<<'exit 0'
