@@ -257,9 +257,14 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.number("data", "alpha", r.data.alpha, {0, kInfinity}, "Dirichlet concentration; Synthetic's alpha");
   t.number("data", "beta", r.data.beta, {0, kInfinity}, "Synthetic's beta");
   t.integer("data", "classes-per-client", r.data.classes_per_client, 1, "for classes-per-client and shards");
+  t.text("data", "label-groups", r.data.label_groups, "classes of each block of clients, e.g. 0-2,3-6,4+7+9");
+  t.integer("data", "rotations", r.data.rotations, 1, "1, 2 or 4 blocks of clients with turned images; default 4");
+  t.flag("data", "imbalance", r.data.imbalance,
+         "of every 20 clients 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples");
   t.integer("data", "samples-min", r.data.samples_min, 1, "fewest samples of a client, where sizes are drawn");
   t.integer("data", "samples-max", r.data.samples_max, 1, "most samples of a client, where sizes are drawn");
   t.number("data", "test-fraction", r.data.test_fraction, kBelowOne, "of each client's samples, kept for its own test");
+  t.flag("data", "merge-test", r.data.merge_test, "the source's test set is divided among the clients too");
   t.integer("data", "edges", r.data.edges, 1, "edge servers that the clients are divided among");
   t.integer("data", "exemplars", r.data.exemplars, 0, "test samples per class given to the server");
   t.flag("data", "augment", r.data.augment, "random crop and flip of training images");

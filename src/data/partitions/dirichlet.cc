@@ -30,6 +30,8 @@ class Mix {
     sum();
   }
 
+  [[nodiscard]] std::uint32_t open_classes() const { return static_cast<std::uint32_t>(classes_.size()); }
+
   // Precondition: some class has samples left.
   std::uint32_t next_class(Stream& stream) {
     double rest = stream.uniform() * mass_;
@@ -101,10 +103,12 @@ Result<Division> divide_dirichlet(const PartitionTask& task, const DataOptions& 
   }
 
   Mix mix(alpha, pools);
+  std::uint32_t classes = 0;
+  for (std::uint32_t c = 0; c < pools.classes(); ++c) classes += pools.left(c) > 0 ? 1 : 0;
   std::uint32_t renormalised = 0;
   for (const std::uint32_t size : sizes) {
-    bool met_empty_pool = false;
     if (size > 0) mix.draw(stream);
+    bool met_empty_pool = size > 0 && mix.open_classes() < classes;
     for (std::uint32_t i = 0; i < size; ++i) {
       const std::uint32_t label = mix.next_class(stream);
       pools.take(label, 1, division.rows);
@@ -117,7 +121,7 @@ Result<Division> divide_dirichlet(const PartitionTask& task, const DataOptions& 
     division.close_client();
   }
   if (renormalised > 0) {
-    add_note(division.note, fmt::format("{} clients met an empty class and went on with the others", renormalised));
+    add_note(division.note, fmt::format("{} clients met an empty class and drew from the others", renormalised));
   }
   return division;
 }

@@ -1,0 +1,127 @@
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "base/file.h"
+#include "scratch_folder.h"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Runs `muster ARGUMENTS` and gives what it prints, or the error.
+Result<std::string> run(const std::string& arguments) {
+  CLI::App app;
+  Outcome outcome;
+  add_data_command(app, outcome);
+  testing::internal::CaptureStdout();
+  std::optional<Error> misuse;
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    misuse = usage_error("{}", error.what());
+  }
+  std::string text = testing::internal::GetCapturedStdout();
+  if (misuse) return *misuse;
+  if (outcome.error) {
+    EXPECT_EQ(text, "") << "an error, and yet something on stdout";
+    return *outcome.error;
+  }
+  return text;
+}
+
+TEST(DataList, ShowsSourcesAndPartitions) {
+  const auto text = run("data list");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  for (const char* word : {"demo", "fashion-mnist", "classes-per-client", "is looked for in"}) {
+    EXPECT_THAT(*text, HasSubstr(word));
+  }
+  const auto machine = run("data list --json");
+  const json parsed = json::parse(*machine);
+  EXPECT_EQ(parsed["data"][0]["name"], "demo");
+  EXPECT_TRUE(parsed["data"][0]["found"].is_null());
+  EXPECT_GE(parsed["partitions"].size(), 10u);
+}
+
+TEST(DataInspect, CountsPerClassAndClient) {
+  const auto machine = run("data inspect blobs --json --set data.clients=8 --set data.partition=shards");
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  const json parsed = json::parse(*machine);
+  EXPECT_EQ(parsed["source"], "blobs");
+  EXPECT_EQ(parsed["clients"], 8);
+  EXPECT_EQ(parsed["shape"], (std::vector<int>{28, 28, 1}));
+  EXPECT_EQ(parsed["train"], 12000);
+  EXPECT_EQ(parsed["test"], 2000);
+  EXPECT_EQ(parsed["client_samples"]["min"], 1500);
+  EXPECT_EQ(parsed["class_samples"], std::vector<int>(10, 1200));
+  const auto text = run("data inspect blobs --set data.clients=8");
+  EXPECT_THAT(*text, HasSubstr("min 1500 / mean 1500.0 / max 1500"));
+}
+
+TEST(DataInspect, TakesAFileOfOnesOwn) {
+  const ScratchFolder scratch;
+  const fs::path file = scratch / "own.csv";
+  ASSERT_TRUE(write_file(file, "a,label\n1,x\n2,y\n3,x\n4,y\n").ok());
+  const auto text = run("data inspect " + file.string() + " --set data.clients=2");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("csv, iid, 2 clients"));
+}
+
+TEST(DataPartition, WritesTheTableAndThePicture) {
+  const ScratchFolder scratch;
+  const fs::path csv = scratch / "labels.csv";
+  const fs::path svg = scratch / "labels.svg";
+  const fs::path png = scratch / "labels.png";
+  const std::string command = "data partition blobs --set data.clients=3 ";
+  const auto table = run(command);
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_TRUE(table->starts_with("c0,c1,c2,c3,c4,c5,c6,c7,c8,c9\n"));
+  EXPECT_EQ(std::ranges::count(*table, '\n'), 4);
+  const auto text = run(command + "--out " + csv.string() + " --plot " + svg.string());
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("wrote " + csv.string()));
+  const auto written = read_file(csv);
+  EXPECT_EQ(std::string(written->begin(), written->end()), *table);
+  EXPECT_TRUE(fs::exists(svg));
+  const json parsed = json::parse(*run(command + "--json --plot " + png.string()));
+  EXPECT_EQ(parsed["plot"], png.string());
+  EXPECT_TRUE(parsed["out"].is_null());
+  EXPECT_TRUE(fs::exists(png));
+}
+
+TEST(DataPartition, RefusesWhatItCannotWrite) {
+  EXPECT_EQ(run("data partition blobs --plot x.gif").error().message,
+            "--plot: x.gif, want a file that ends in .png or .svg");
+  const auto unwritable = run("data partition blobs --out /no/such/folder/x.csv");
+  EXPECT_EQ(unwritable.error().code, ErrorCode::kFailed);
+  EXPECT_THAT(unwritable.error().message, HasSubstr("/no/such/folder/x.csv"));
+}
+
+TEST(DataGet, SaysWhatNoPackageCarriesAndWhatNeedsNothing) {
+  const ScratchFolder scratch;
+  setenv("MUSTER_DATA", scratch.path().c_str(), 1);
+  const auto femnist = run("data get femnist");
+  EXPECT_EQ(femnist.error().code, ErrorCode::kFailed);
+  EXPECT_THAT(femnist.error().message, HasSubstr("github.com/TalwalkarLab/leaf"));
+  EXPECT_THAT(femnist.error().message, HasSubstr((scratch / "femnist").string()));
+  unsetenv("MUSTER_DATA");
+  EXPECT_EQ(run("data get blobs").error().message, "blobs is generated: there is nothing to get");
+  EXPECT_THAT(run("data get csv").error().message, HasSubstr("reads your own files"));
+  EXPECT_THAT(run("data get mnits").error().message, HasSubstr("did you mean 'mnist'?"));
+}
+
+TEST(DataCommand, PassesErrorsOn) {
+  EXPECT_THAT(run("data inspect blobs --set data.klients=3").error().message, HasSubstr("data.klients"));
+  EXPECT_EQ(run("data inspect blobs --set data.clients=12001").error().message,
+            "data.clients: 12001, want at most 12000 (the training samples of blobs)");
+  EXPECT_FALSE(run("data").ok());
+}
+
+}  // namespace
+}  // namespace muster
