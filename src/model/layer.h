@@ -82,7 +82,7 @@ struct Pass {
 // One kernel call: a plain function over captured pointers and sizes.
 class Call {
  public:
-  static constexpr std::size_t kCapacity = 752;
+  static constexpr std::size_t kCapacity = 816;
 
   // `work` is a lambda or functor called as work(const Pass&).
   template <typename Work>

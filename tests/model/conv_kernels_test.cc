@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "model/images.h"
+#include "model/kernels/winograd_kernels.h"
 
 namespace muster {
 namespace {
@@ -116,6 +117,42 @@ TEST_P(ConvKernelsTest, AgreesWithTheNaiveSums) {
     std::vector<float> again(packed.size());
     k.backward_weights(s, in.images(), slopes.images(), again.data(), nullptr);
     EXPECT_EQ(again, got) << "bits do not repeat";
+
+    if (c.kernel_height != 3 || c.kernel_width != 3 || c.stride != 1 || c.pad != 1 || c.in % 16 != 0 ||
+        c.out % 16 != 0 || c.height % 2 != 0 || c.width % 2 != 0) {
+      return;
+    }
+    const WinogradKernels& winograd = winograd_kernels();
+    const WinogradShape tiles{c.height, c.width, c.in, c.out}, back{c.height, c.width, c.out, c.in};
+    const auto image = [](ChannelsTensor& tensor, int n) {
+      Images images = tensor.images();
+      images.data += std::size_t(n) * images.sample;
+      return images;
+    };
+    std::vector<float> spectrum(std::size_t(16 * c.in * c.out)), slope(spectrum.size());
+    std::vector<float> scratch(winograd.scratch_floats(tiles) + winograd.scratch_floats(back));
+    winograd.spectrum(c.in, c.out, packed.data(), spectrum.data());
+    out.fill(77);
+    std::vector<float> dbias(std::size_t(c.out), 0.0f);
+    for (int n = 0; n < c.batch; ++n) {
+      winograd.forward(tiles, image(in, n), spectrum.data(), packed_bias.data(), image(out, n), scratch.data());
+      winograd.backward_weights(tiles, image(in, n), image(slopes, n), slope.data(), dbias.data(), scratch.data());
+    }
+    expect_same(out, y, 3 * tolerance, "forward by Winograd");
+    EXPECT_EQ(out.at(0, 0, -1, 0), 77) << "halo was written";
+    k.turn(s, packed.data(), true, turned.data());
+    winograd.spectrum(c.out, c.in, turned.data(), spectrum.data());
+    for (int n = 0; n < c.batch; ++n) {
+      winograd.forward(back, image(slopes, n), spectrum.data(), nullptr, image(din, n), scratch.data());
+    }
+    expect_same(din, dx, 3 * tolerance, "backward data by Winograd");
+    std::vector<float> sums(packed.size(), 1.0f);
+    winograd.add_weights(c.in, c.out, slope.data(), sums.data());
+    worst = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) worst = std::max(worst, std::abs(sums[i] - 1 - dw[i]));
+    EXPECT_LE(worst, 3 * gradient_tolerance) << "backward weights by Winograd";
+    for (int o = 0; o < c.out; ++o)
+      EXPECT_NEAR(dbias[std::size_t(o)], db[std::size_t(o)], gradient_tolerance) << "backward bias by Winograd";
   });
 }
 

@@ -41,6 +41,18 @@ TEST(ResidualTest, GradientEverywhereWithRowsOut) {
   }
 }
 
+// Even images and whole vectors of channels take Winograd's algorithm from batch 4 on.
+TEST(ResidualTest, GradientOfWholeTiles) {
+  const Shape image{6, 8, 3};
+  for (const Norm norm : {Norm::kBatch, Norm::kGroup}) {
+    auto stem = make_conv("c", image, {.channels = 16, .kernel = {3, 3}, .padding = same_padding({3, 3})});
+    auto plain = make_conv("d", stem->output(), {.channels = 16, .kernel = {3, 3}, .padding = same_padding({3, 3})});
+    auto block = make_residual("r", plain->output(), {.channels = 16, .norm = norm, .bias = true});
+    check_gradient_everywhere(classify(image, 3, std::move(stem), std::move(plain), std::move(block)), {3, 4}, 1e-3,
+                              4e-2);
+  }
+}
+
 // With all convolution weights zero and no shift only the shortcut is left.
 TEST(ResidualTest, PaddedShortcutIsTheMeanWithZeroChannelsOnBothSides) {
   const Shape image{3, 4, 2};

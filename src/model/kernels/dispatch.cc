@@ -8,6 +8,7 @@
 #include "model/kernels/loss.h"
 #include "model/kernels/lstm_kernels.h"
 #include "model/kernels/plane_kernels.h"
+#include "model/kernels/winograd_kernels.h"
 
 #if defined(__x86_64__)
 #define MUSTER_DISPATCH_KERNELS(Table, getter) \
@@ -38,5 +39,6 @@ MUSTER_DISPATCH_KERNELS(LanesKernels, lanes_kernels)
 MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
 MUSTER_DISPATCH_KERNELS(LstmKernels, lstm_kernels)
 MUSTER_DISPATCH_KERNELS(PlaneKernels, plane_kernels)
+MUSTER_DISPATCH_KERNELS(WinogradKernels, winograd_kernels)
 
 }  // namespace muster

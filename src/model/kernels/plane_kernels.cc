@@ -233,10 +233,32 @@ void relu_backward(const PlaneShape& s, Plane data, Plane gradient) {
   });
 }
 
-// Two running sums of one 16-float group: floats along a row, doubles across rows.
-struct RowSums {
-  Vec first[kParts], second[kParts];
-  void flush(double* to_first, double* to_second) {
+// Two running sums over the pixels of one 16-float group: floats in a few interleaved chains along a row, so that the
+// additions overlap, then floats across rows, then doubles.
+struct Sums {
+  static constexpr int kChains = 4;
+  Vec first[kParts] = {}, second[kParts] = {};
+  // one(pixel, part, first, second) adds a pixel's vectors.
+  template <typename One>
+  inline __attribute__((always_inline)) void add_row(int width, const One& one) {
+    Vec a[kParts][kChains] = {}, b[kParts][kChains] = {};
+    int x = 0;
+    for (; x + kChains <= width; x += kChains) {
+#pragma GCC unroll 4
+      for (int chain = 0; chain < kChains; ++chain) {
+#pragma GCC unroll 4
+        for (int part = 0; part < kParts; ++part) one(x + chain, part, a[part][chain], b[part][chain]);
+      }
+    }
+    for (; x < width; ++x) {
+      for (int part = 0; part < kParts; ++part) one(x, part, a[part][0], b[part][0]);
+    }
+    for (int part = 0; part < kParts; ++part) {
+      first[part] += (a[part][0] + a[part][1]) + (a[part][2] + a[part][3]);
+      second[part] += (b[part][0] + b[part][1]) + (b[part][2] + b[part][3]);
+    }
+  }
+  void flush(double* to_first, double* to_second) const {
     for (int part = 0; part < kParts; ++part) {
       for (int i = 0; i < kLanes; ++i) {
         to_first[part * kLanes + i] += static_cast<double>(first[part][i]);
@@ -247,21 +269,21 @@ struct RowSums {
 };
 
 void moments(const PlaneShape& s, Plane x, const float* pivot, double* sums, double* squares) {
-  each_row(s, [&](int g, int y) {
-    RowSums row{};
-    const float* p = at(x, g, y);
+  for (int g = 0; g < s.groups; ++g) {
+    Sums total;
     Vec centre[kParts];
     for (int part = 0; part < kParts; ++part) centre[part] = load(pivot + g * kGroup + part * kLanes);
-    for (int i = 0; i < s.width; ++i, p += x.pixel) {
-#pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part) {
-        const Vec v = load(p + part * kLanes) - centre[part];
-        row.first[part] += v;
-        row.second[part] += v * v;
-      }
+    for (int y = 0; y < s.height; ++y) {
+      const float* p = at(x, g, y);
+      total.add_row(
+          s.width, [&](int i, int part, Vec& sum, Vec& square) __attribute__((always_inline)) {
+            const Vec v = load(p + static_cast<std::size_t>(i) * x.pixel + part * kLanes) - centre[part];
+            sum += v;
+            square += v * v;
+          });
     }
-    row.flush(sums + g * kGroup, squares + g * kGroup);
-  });
+    total.flush(sums + g * kGroup, squares + g * kGroup);
+  }
 }
 
 template <bool kAdd, bool kRelu>
@@ -300,28 +322,28 @@ void affine(const PlaneShape& s, Plane x, const float* scale, const float* shift
 template <bool kMask>
 void gradient_sums_loop(const PlaneShape& s, Plane x, Plane out, const float* mean, Plane gradient, double* sums,
                         double* products) {
-  each_row(s, [&](int g, int y) {
-    RowSums row{};
-    const float* p = at(x, g, y);
-    const float* q = kMask ? at(out, g, y) : nullptr;
-    float* d = at(gradient, g, y);
+  for (int g = 0; g < s.groups; ++g) {
+    Sums total;
     Vec centre[kParts];
     for (int part = 0; part < kParts; ++part) centre[part] = load(mean + g * kGroup + part * kLanes);
-    for (int i = 0; i < s.width; ++i, p += x.pixel, d += gradient.pixel) {
-#pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part) {
-        Vec slope = load(d + part * kLanes);
-        if constexpr (kMask) {
-          slope = keep_if(load(q + part * kLanes) > Vec{}, slope);
-          store(d + part * kLanes, slope);
-        }
-        row.first[part] += slope;
-        row.second[part] += slope * (load(p + part * kLanes) - centre[part]);
-      }
-      if constexpr (kMask) q += out.pixel;
+    for (int y = 0; y < s.height; ++y) {
+      const float* p = at(x, g, y);
+      const float* q = kMask ? at(out, g, y) : nullptr;
+      float* d = at(gradient, g, y);
+      total.add_row(
+          s.width, [&](int i, int part, Vec& sum, Vec& product) __attribute__((always_inline)) {
+            const std::size_t pixel = static_cast<std::size_t>(i);
+            Vec slope = load(d + pixel * gradient.pixel + part * kLanes);
+            if constexpr (kMask) {
+              slope = keep_if(load(q + pixel * out.pixel + part * kLanes) > Vec{}, slope);
+              store(d + pixel * gradient.pixel + part * kLanes, slope);
+            }
+            sum += slope;
+            product += slope * (load(p + pixel * x.pixel + part * kLanes) - centre[part]);
+          });
     }
-    row.flush(sums + g * kGroup, products + g * kGroup);
-  });
+    total.flush(sums + g * kGroup, products + g * kGroup);
+  }
 }
 
 void gradient_sums(const PlaneShape& s, Plane x, Plane out, const float* mean, Plane gradient, double* sums,

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "model/kernels/lanes_kernels.h"
+#include "model/kernels/winograd_kernels.h"
 #include "model/layers/channels.h"
 #include "model/layers/norm.h"
 
@@ -13,6 +14,8 @@ namespace muster {
 namespace {
 
 constexpr std::uint32_t kSmallestLanesBatch = 8;
+// From here on the transforms of the weights are paid for.
+constexpr std::uint32_t kSmallestWinogradBatch = 4;
 
 int to_int(std::size_t value) {
   return static_cast<int>(value);
@@ -32,7 +35,8 @@ struct Parts {
 struct ChannelsWork {
   const ConvKernels* conv;
   const PlaneKernels* planes;
-  ConvShape shape;  // batch 1
+  const WinogradKernels* winograd;  // null: not for this shape
+  ConvShape shape;                  // batch 1
   PoolShape pool;
   std::size_t batch;
   bool norm, relu, pooled, accumulate, by_convolution;
@@ -42,6 +46,9 @@ struct ChannelsWork {
   std::size_t offset;
   Parts parts;
   float* turned;    // weights for the data gradient
+  float* spectrum;  // weights, or their gradient, as Winograd's algorithm sees them
+  float* spectrum_turned;
+  float* points;    // its scratch
   float* gradient;  // sums of weight and bias gradients
   std::uint8_t* choice;
   std::size_t choices;  // bytes of an image
@@ -61,9 +68,21 @@ struct ChannelsWork {
     return tensor;
   }
 
+  [[nodiscard]] std::size_t spectrum_size() const {
+    return std::size_t{16} * static_cast<std::size_t>(shape.in_channels) * static_cast<std::size_t>(shape.out_channels);
+  }
+  [[nodiscard]] WinogradShape winograd_shape() const {
+    return {shape.in_height, shape.in_width, shape.in_channels, shape.out_channels};
+  }
+
   void convolve(std::size_t n) const {
     add_halo(n);
-    conv->forward(shape, at(x, n), weights, parts.bias > 0 ? weights + parts.weight : nullptr, at(z, n));
+    const float* bias = parts.bias > 0 ? weights + parts.weight : nullptr;
+    if (winograd) {
+      winograd->forward(winograd_shape(), at(x, n), spectrum, bias, at(z, n), points);
+    } else {
+      conv->forward(shape, at(x, n), weights, bias, at(z, n));
+    }
   }
 
   void finish(std::size_t n) const {
@@ -84,6 +103,7 @@ struct ChannelsWork {
   [[nodiscard]] double values() const { return statistics.pixels * static_cast<double>(batch); }
 
   void forward(bool evaluate, bool move_statistics) const {
+    if (winograd) winograd->spectrum(shape.in_channels, shape.out_channels, weights, spectrum);
     if (norm && statistics.batch && !evaluate) {
       statistics.clear_sums();
       for (std::size_t n = 0; n < batch; ++n) {
@@ -134,11 +154,19 @@ struct ChannelsWork {
 
   void unconvolve(std::size_t n) const {
     float* bias = parts.bias > 0 ? gradient + parts.weight : nullptr;
-    conv->backward_weights(shape, at(x, n), at(dz, n), gradient, bias);
+    if (winograd) {
+      winograd->backward_weights(winograd_shape(), at(x, n), at(dz, n), spectrum, bias, points);
+    } else {
+      conv->backward_weights(shape, at(x, n), at(dz, n), gradient, bias);
+    }
     if (!dx.data) return;
     const PlaneShape size{to_int(padded(static_cast<std::size_t>(shape.in_channels)) / kPad), shape.in_height,
                           shape.in_width};
-    if (by_convolution) {
+    if (winograd) {
+      WinogradShape back = winograd_shape();
+      std::swap(back.in_channels, back.out_channels);
+      winograd->forward(back, at(dz, n), spectrum_turned, nullptr, at(dx, n), points);
+    } else if (by_convolution) {
       ConvShape back = shape;
       std::swap(back.in_height, back.out_height);
       std::swap(back.in_width, back.out_width);
@@ -156,6 +184,10 @@ struct ChannelsWork {
   void backward(const Pass& pass) const {
     std::memset(gradient, 0, (parts.weight + parts.bias) * sizeof(float));
     if (dx.data) conv->turn(shape, weights, by_convolution, turned);
+    if (winograd) {
+      std::memset(spectrum, 0, spectrum_size() * sizeof(float));
+      if (dx.data) winograd->spectrum(shape.out_channels, shape.in_channels, turned, spectrum_turned);
+    }
     if (norm) statistics.clear_parameter_sums();
     if (norm && statistics.batch) {
       statistics.clear_sums();
@@ -176,6 +208,7 @@ struct ChannelsWork {
       if (norm) unnormalise(n);
       unconvolve(n);
     }
+    if (winograd) winograd->add_weights(shape.in_channels, shape.out_channels, spectrum, gradient);
     float* target = begin_update(pass, offset, parts.size());
     planes->add_scaled(parts.weight + parts.bias, pass.scale, gradient, target);
     if (norm) {
@@ -370,6 +403,14 @@ class Conv : public Layer {
   bool uses_lanes(std::uint32_t batch) const { return options_.lanes && batch >= kSmallestLanesBatch; }
   std::uint32_t halo() const { return std::max(options_.padding.left, options_.padding.right); }
 
+  // 3 x 3, stride 1, padding 1, whole vectors of channels, whole tiles of 2 x 2 pixels.
+  bool winograd_fits() const {
+    const Padding p = options_.padding;
+    return options_.kernel == Extent{3, 3} && options_.stride == 1 && p.top == 1 && p.left == 1 && p.bottom == 1 &&
+           p.right == 1 && input_.channels % kPad == 0 && options_.channels % kPad == 0 && input_.height % 2 == 0 &&
+           input_.width % 2 == 0;
+  }
+
   // Runs of out channels: in the flat and the packed parameters.
   template <typename Move>
   void each_run(const Move& move) const {
@@ -427,6 +468,12 @@ Activation Conv::compile_tied(Compiler& compiler, const Activation& in, const Re
   const double useful = 1 - static_cast<double>(side) * (side + 1) / (static_cast<double>(input_.width) * kernel.width);
   work.by_convolution = options_.stride == 1 && !ties.accumulate && options_.padding.top + 1 <= kernel.height &&
                         1 - useful < 3.0 / options_.channels;
+  const bool winograd =
+      compiler.batch() >= kSmallestWinogradBatch && winograd_fits() && in.halo >= 1 && !ties.accumulate;
+  if (winograd) {
+    work.winograd = &winograd_kernels();
+    work.by_convolution = true;
+  }
   const std::uint32_t gradient_halo = in.gradient && work.by_convolution ? side : 0;
 
   Delivery delivery{ties.output, ties.output};
@@ -470,8 +517,13 @@ Activation Conv::compile_tied(Compiler& compiler, const Activation& in, const Re
   work.parts = parts_;
   const std::size_t taps = std::size_t{kernel.height} * kernel.width;
   const std::size_t turned = in.gradient ? taps * options_.channels * padded(input_.channels) : 0;
-  work.gradient = compiler.scratch(parts_.weight + parts_.bias + turned);
+  const std::size_t spectrum = winograd ? work.spectrum_size() : 0;
+  const std::size_t points = winograd ? winograd_kernels().scratch_floats(work.winograd_shape()) : 0;
+  work.gradient = compiler.scratch(parts_.weight + parts_.bias + turned + 2 * spectrum + points);
   work.turned = work.gradient + parts_.weight + parts_.bias;
+  work.spectrum = work.turned + turned;
+  work.spectrum_turned = work.spectrum + spectrum;
+  work.points = work.spectrum_turned + spectrum;
   if (pooled) {
     work.choices = std::size_t{output_.height} * output_.width * step;
     work.choice = reinterpret_cast<std::uint8_t*>(compiler.floats(max_batch * work.choices / sizeof(float)));
