@@ -25,5 +25,6 @@ void add_list_command(CLI::App& app, Outcome& outcome);
 void add_show_command(CLI::App& app, Outcome& outcome);
 void add_export_command(CLI::App& app, Outcome& outcome);
 void add_data_command(CLI::App& app, Outcome& outcome);
+void add_bench_command(CLI::App& app, Outcome& outcome);
 
 }  // namespace muster

@@ -1,0 +1,10 @@
+// The commands under `muster bench`, one file each.
+#pragma once
+
+#include "app/commands.h"
+
+namespace muster {
+
+void add_bench_train_command(CLI::App& bench, Outcome& outcome);
+
+}  // namespace muster

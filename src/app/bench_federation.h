@@ -1,0 +1,61 @@
+// BenchFederation: the clients of one workload, trained as a simulation trains them — received model, local epochs,
+// update, weighted mean — on any number of workers.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/bench_workload.h"
+#include "train/group_host.h"
+
+namespace muster {
+
+class BenchFederation {
+ public:
+  // Borrows `data`.
+  [[nodiscard]] static Result<std::unique_ptr<BenchFederation>> create(const Workload& workload,
+                                                                       std::shared_ptr<const Network> network,
+                                                                       const FederatedData& data,
+                                                                       std::uint32_t threads);
+
+  // Trains clients one after the other until `seconds` of processor time have passed. Returns samples per second.
+  [[nodiscard]] Result<double> train_for(double seconds);
+
+  // Trains whole rounds on all workers until `seconds` of wall time have passed. Returns samples per second.
+  [[nodiscard]] Result<double> train_rounds_for(double seconds);
+
+  // Mean loss on the test samples: of the current model, and of what train_for's last client made of it.
+  [[nodiscard]] double model_loss() { return test_loss(model_); }
+  [[nodiscard]] double update_loss() { return test_loss(spare_.model); }
+  [[nodiscard]] std::span<const float> model() const { return model_; }
+
+ private:
+  BenchFederation(const Workload& workload, std::shared_ptr<const Network> network, const FederatedData& data)
+      : workload_(workload), network_(std::move(network)), data_(data) {}
+
+  // Trains the round's next client; the last one ends the round. Returns samples trained.
+  [[nodiscard]] Result<std::uint64_t> train_next();
+
+  [[nodiscard]] double test_loss(std::span<const float> model);
+  // The client as a group of its own.
+  [[nodiscard]] GroupTask task(const ClientId& client) const;
+
+  Workload workload_;
+  std::shared_ptr<const Network> network_;
+  const FederatedData& data_;
+  std::unique_ptr<Objective> objective_;
+  ClientStates states_{{}};
+  std::unique_ptr<WorkerPool> pool_;
+  std::vector<std::unique_ptr<LocalSolver>> solvers_;
+  std::vector<std::unique_ptr<ClientLink>> links_;
+  std::unique_ptr<GroupHost> host_;
+  std::unique_ptr<GroupTrainer> trainer_;
+  std::vector<ClientId> clients_;
+  std::vector<float> model_;
+  WeightedMean mean_;
+  GroupUpdate spare_;
+  std::uint32_t round_ = 1;
+  std::uint32_t next_ = 0;  // client of this round
+};
+
+}  // namespace muster

@@ -1,0 +1,117 @@
+// `muster bench train`: how fast clients train, per workload, beside plain PyTorch.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/bench_commands.h"
+#include "app/bench_train.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string workloads;
+  double seconds = 3;
+  bool json = false;
+  bool no_reference = false;
+};
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json to_json(const TrainBenchRow& row, double peak_gflops) {
+  Json json{{"workload", row.workload.name}, {"model", row.workload.summary}, {"parameters", row.parameters}};
+  json["samples_per_s"] = row.ours ? Json(row.ours->median) : Json();
+  json["samples_per_s_range"] = row.ours ? Json{row.ours->lowest, row.ours->highest} : Json();
+  json["reference_samples_per_s"] = row.reference ? Json(row.reference->median) : Json();
+  json["reference_samples_per_s_range"] = row.reference ? Json{row.reference->lowest, row.reference->highest} : Json();
+  json["reference_mode"] = row.reference ? Json(row.reference_mode) : Json();
+  json["ratio"] = or_null(row.ratio());
+  json["wanted_ratio"] = row.workload.wanted_ratio;
+  json["gflops"] = row.ours ? Json(row.gflops) : Json();
+  json["roofline_share"] = row.ours ? Json(row.gflops / peak_gflops) : Json();
+  json["checked"] = !row.wrong;
+  return json;
+}
+
+Json to_json(const TrainBenchReport& report) {
+  Json json{{"isa", report.isa}, {"peak_gflops", report.peak_gflops}};
+  json["reference"] = report.reference.empty() ? Json() : Json(report.reference);
+  json["workloads"] = Json::array();
+  for (const TrainBenchRow& row : report.rows) json["workloads"].push_back(to_json(row, report.peak_gflops));
+  if (report.two_workers) {
+    const TwoWorkers& two = *report.two_workers;
+    json["two_workers"] = {{"workload", two.workload},
+                           {"samples_per_s", two.two},
+                           {"one_worker_samples_per_s", two.one},
+                           {"ratio", two.two / two.one},
+                           {"wanted_ratio", kWantedTwoWorkers}};
+  } else {
+    json["two_workers"] = nullptr;
+  }
+  return json;
+}
+
+void print_table(const TrainBenchReport& report) {
+  fmt::print("one core, {}, {:.0f} GFLOP/s at most; reference: {}\n", report.isa, report.peak_gflops,
+             report.reference.empty() ? "none" : report.reference);
+  fmt::print("{:<3} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>8} {:>9}\n", "", "", "samples/s", "reference", "mode",
+             "ratio", "want", "GFLOP/s", "roofline");
+  for (const TrainBenchRow& row : report.rows) {
+    if (!row.ours) {
+      fmt::print("{:<3} {:<26} wrong: {}\n", row.workload.name, row.workload.summary, row.wrong.value_or(""));
+      continue;
+    }
+    fmt::print("{:<3} {:<26} {:>11.0f} {:>11} {:<8} {:>6} {:>6} {:>8.1f} {:>7.0f} %\n", row.workload.name,
+               row.workload.summary, row.ours->median,
+               row.reference ? fmt::format("{:.0f}", row.reference->median) : "-",
+               row.reference ? row.reference_mode : "-", row.reference ? fmt::format("{:.2f}", *row.ratio()) : "-",
+               row.workload.wanted_ratio, row.gflops, 100 * row.gflops / report.peak_gflops);
+  }
+  if (report.two_workers) {
+    const TwoWorkers& two = *report.two_workers;
+    fmt::print("two workers on {}: {:.0f} samples/s, {:.2f} times one worker (want {})\n", two.workload, two.two,
+               two.two / two.one, kWantedTwoWorkers);
+  }
+}
+
+Status bench_train(const Arguments& arguments) {
+  TrainBenchOptions options{.seconds = arguments.seconds, .reference = !arguments.no_reference};
+  MUSTER_ASSIGN(options.workloads, choose_workloads(arguments.workloads));
+  options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
+  MUSTER_ASSIGN(const TrainBenchReport report, run_train_bench(options));
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(report).dump());
+  } else {
+    print_table(report);
+  }
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  for (const TrainBenchRow& row : report.rows) {
+    if (row.wrong) return failure("workload {} failed its check: {}", row.workload.name, *row.wrong);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_bench_train_command(CLI::App& bench, Outcome& outcome) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = bench.add_subcommand("train", "Samples per second of one core, beside plain PyTorch");
+  command->add_option("--workload", arguments->workloads, "Some of a,b,c,d,e1,e2,f,g,h; default: all");
+  command->add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--no-reference", arguments->no_reference, "Do not run PyTorch");
+  command->add_flag("--json", arguments->json, "The result as one JSON object");
+  command->footer("Example:\n  muster bench train --workload a,e1 --seconds 5 --json");
+  command->callback([arguments, &outcome] { outcome = bench_train(*arguments); });
+}
+
+}  // namespace muster

@@ -1,0 +1,134 @@
+// The benches: their checks can fail, a child that misbehaves is an error and not a wait, and the report has the
+// promised fields.
+#include <nlohmann/json.hpp>
+
+#include "app/bench_check.h"
+#include "app/bench_train.h"
+#include "app/child_process.h"
+#include "process.h"
+
+namespace muster {
+namespace {
+
+using testing::HasSubstr;
+
+Workload workload(std::string_view name) {
+  return choose_workloads(name).value().front();
+}
+
+TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {
+  for (const std::string_view name : {"b", "e1"}) {
+    const Workload chosen = workload(name);
+    const auto network = make_network(chosen.model, chosen.shape, chosen.classes).value();
+    const auto data = make_workload_data(chosen).value();
+    std::vector<float> model(network->size());
+    Stream stream({.seed = 1, .purpose = Purpose::kInitialise});
+    network->initialise(model, stream);
+    const BenchBatch batch = first_batch(chosen, *data);
+    const std::vector<float> right = batch_gradient(network, model, batch);
+    EXPECT_TRUE(check_gradient(network, model, batch, right).ok());
+
+    // Each tensor's part 5 % too long, or missing.
+    for (const ParameterTensor& tensor : network->tensors()) {
+      for (const float factor : {1.05f, 0.0f}) {
+        std::vector<float> wrong = right;
+        for (std::size_t i = 0; i < tensor.range.size; ++i) wrong[tensor.range.offset + i] *= factor;
+        const Status status = check_gradient(network, model, batch, wrong);
+        ASSERT_FALSE(status.ok()) << tensor.name << " times " << factor;
+        EXPECT_THAT(status.error().message, HasSubstr(tensor.name));
+      }
+    }
+  }
+}
+
+TEST(BenchCheck, LossesMustFallAndAgree) {
+  EXPECT_TRUE(check_losses(std::vector{2.0, 1.0}, {}).ok());
+  EXPECT_TRUE(check_losses(std::vector{2.0, 1.0}, std::vector{2.001, 1.0005}).ok());
+  EXPECT_FALSE(check_losses(std::vector{2.0, 2.0}, {}).ok());
+  EXPECT_FALSE(check_losses(std::vector{2.0, 1.0}, std::vector{2.0, 1.002}).ok());
+  EXPECT_FALSE(check_losses(std::vector{2.0, std::nan("")}, std::vector{2.0, 1.0}).ok());
+}
+
+TEST(BenchRate, IsTheMiddleOfTheWindows) {
+  EXPECT_EQ(rate_of({3, 1, 2}).median, 2);
+  EXPECT_EQ(rate_of({4, 1, 2, 3}).median, 2.5);
+  EXPECT_EQ(rate_of({4, 1, 2}).highest, 4);
+}
+
+TEST(ChildProcess, AnswersLineByLine) {
+  ChildProcess child = ChildProcess::start({"cat"}, {}).value();
+  ASSERT_TRUE(child.write_line("one").ok());
+  ASSERT_TRUE(child.write_line("two").ok());
+  EXPECT_EQ(child.read_line(60).value(), "one");
+  EXPECT_EQ(child.read_line(60).value(), "two");
+}
+
+TEST(ChildProcess, SeesTheAddedEnvironment) {
+  ChildProcess child = ChildProcess::start({"printenv", "MUSTER_BENCH_TEST"}, {{"MUSTER_BENCH_TEST", "here"}}).value();
+  EXPECT_EQ(child.read_line(60).value(), "here");
+}
+
+TEST(ChildProcess, ThatHangsOrDiesOrIsMissingIsAnError) {
+  ChildProcess silent = ChildProcess::start({"cat"}, {}).value();
+  EXPECT_THAT(silent.read_line(0.05).error().message, HasSubstr("did not answer"));
+
+  ChildProcess gone = ChildProcess::start({"true"}, {}).value();
+  EXPECT_THAT(gone.read_line(60).error().message, HasSubstr("ended"));
+  EXPECT_FALSE(gone.write_line("anyone?").ok());
+
+  EXPECT_THAT(ChildProcess::start({"no-such-program"}, {}).error().message, HasSubstr("no-such-program"));
+}
+
+class BenchCommand : public testing::Test {
+ protected:
+  Finished bench(std::vector<std::string> words) const {
+    words.insert(words.begin(), {MUSTER_BINARY, "bench"});
+    return Process(scratch_, words).wait();
+  }
+  ScratchFolder scratch_;
+};
+
+TEST_F(BenchCommand, TrainWithoutAReferenceReportsOurs) {
+  const Finished finished = bench({"train", "--workload", "a,e1", "--seconds", "0.05", "--no-reference", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_TRUE(json["isa"].is_string());
+  EXPECT_GT(json["peak_gflops"], 0);
+  ASSERT_EQ(json["workloads"].size(), 2u);
+  EXPECT_EQ(json["workloads"][0]["workload"], "a");
+  for (const auto& row : json["workloads"]) {
+    EXPECT_EQ(row["checked"], true);
+    for (const char* field : {"samples_per_s", "gflops", "roofline_share", "wanted_ratio"}) {
+      EXPECT_GT(row[field], 0) << field;
+    }
+    for (const char* field : {"reference_samples_per_s", "reference_mode", "ratio"}) {
+      EXPECT_TRUE(row[field].is_null()) << field;
+    }
+  }
+  EXPECT_TRUE(json.contains("two_workers"));
+}
+
+TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
+  const Finished finished = bench({"train", "--workload", "a", "--seconds", "0.05", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  const auto& row = json["workloads"][0];
+  EXPECT_EQ(row["checked"], true);
+  if (json["reference"].is_null()) {
+    EXPECT_THAT(finished.err, HasSubstr("apt-get install python3-torch"));
+    EXPECT_TRUE(row["ratio"].is_null());
+    GTEST_SKIP() << "NOT COMPARED: there is no PyTorch here";
+  }
+  EXPECT_NEAR(row["ratio"], row["samples_per_s"].get<double>() / row["reference_samples_per_s"].get<double>(), 1e-9);
+}
+
+TEST_F(BenchCommand, UnknownWorkloadsAreUsageErrors) {
+  for (const char* names : {"z", "a,,b", "a,"}) {
+    const Finished finished = bench({"train", "--workload", names});
+    EXPECT_EQ(finished.status, 2) << names;
+    EXPECT_THAT(finished.err, HasSubstr("--workload"));
+  }
+}
+
+}  // namespace
+}  // namespace muster
