@@ -1,0 +1,169 @@
+#include "aggregate/aggregator.h"
+
+#include <cmath>
+
+namespace muster {
+namespace {
+
+GroupUpdate update(std::uint32_t group, std::vector<float> model, std::uint64_t samples,
+                   std::vector<float> payload = {}) {
+  GroupUpdate u;
+  u.group = GroupId{group};
+  u.model = std::move(model);
+  u.payload = std::move(payload);
+  u.samples = samples;
+  u.members.push_back({.client = ClientId{group}, .samples = static_cast<std::uint32_t>(samples)});
+  return u;
+}
+
+GroupUpdate all_dropped(std::uint32_t group) {
+  GroupUpdate u;
+  u.group = GroupId{group};
+  u.dropped.push_back({ClientId{group}, DropReason::kFault});
+  return u;
+}
+
+AggregatorSizes sizes(std::size_t parameters, std::size_t size, std::uint32_t clients) {
+  return {.parameters = parameters, .size = size, .clients = clients, .alpha = 0.1};
+}
+
+const std::vector<std::string> kAll{"samples-weighted", "uniform", "adagrad", "adam", "yogi",
+                                    "control-variate",  "dynamic"};
+
+std::unique_ptr<Aggregator> make(const std::string& global, const AggregatorSizes& s) {
+  AggregationOptions options;
+  options.global = global;
+  auto aggregator = make_aggregator(options, s);
+  EXPECT_TRUE(aggregator.ok());
+  return std::move(aggregator).value();
+}
+
+class EveryAggregator : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAggregator, KeepsTheModelWhenEverybodyDropped) {
+  const auto aggregator = make(GetParam(), sizes(2, 2, 4));
+  std::vector<float> model{1.25f, -3.5f};
+  aggregator->begin(model);
+  aggregator->add(all_dropped(0));
+  aggregator->add(all_dropped(3));
+  aggregator->finish(model);
+  EXPECT_EQ(model, (std::vector<float>{1.25f, -3.5f}));
+  aggregator->begin(model);
+  aggregator->finish(model);
+  EXPECT_EQ(model, (std::vector<float>{1.25f, -3.5f}));
+}
+
+TEST_P(EveryAggregator, IdenticalUnchangedModelsStay) {
+  const auto aggregator = make(GetParam(), sizes(2, 2, 4));
+  std::vector<float> model{1.25f, -3.5f};
+  aggregator->begin(model);
+  for (std::uint32_t g = 0; g < 3; ++g) aggregator->add(update(g, model, 7 + g));
+  aggregator->finish(model);
+  EXPECT_EQ(model, (std::vector<float>{1.25f, -3.5f}));
+}
+
+TEST_P(EveryAggregator, RunningStatisticsAreAlwaysAveraged) {
+  const auto aggregator = make(GetParam(), sizes(1, 2, 2));
+  std::vector<float> model{0, 10};
+  aggregator->begin(model);
+  aggregator->add(update(0, {0, 20}, 5));
+  aggregator->add(update(1, {0, 40}, 5));
+  aggregator->finish(model);
+  EXPECT_EQ(model[1], 30);
+}
+
+TEST_P(EveryAggregator, ContinuesFromItsSavedState) {
+  const auto run = [](Aggregator& a, std::vector<float>& model, std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t round = from; round < to; ++round) {
+      const float x = 0.5f * static_cast<float>(round);
+      a.begin(model);
+      a.add(update(0, {model[0] + x}, 3, {x}));
+      a.add(update(1, {model[0] - 0.25f}, 9, {-1}));
+      a.finish(model);
+    }
+  };
+  const auto whole = make(GetParam(), sizes(1, 1, 5));
+  std::vector<float> expected{1};
+  run(*whole, expected, 0, 6);
+  const auto first = make(GetParam(), sizes(1, 1, 5));
+  std::vector<float> model{1};
+  run(*first, model, 0, 3);
+  const auto second = make(GetParam(), sizes(1, 1, 5));
+  ASSERT_TRUE(second->restore(first->save()).ok());
+  run(*second, model, 3, 6);
+  EXPECT_EQ(model, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAggregator, testing::ValuesIn(kAll), [](const auto& parameter) {
+  std::string name = parameter.param;
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(Mean, WeighsBySamplesOrNot) {
+  for (const bool by_samples : {true, false}) {
+    const auto aggregator = make(by_samples ? "samples-weighted" : "uniform", sizes(1, 1, 2));
+    std::vector<float> model{1};
+    aggregator->begin(model);
+    aggregator->add(update(0, {0.81f}, 1));
+    aggregator->add(update(1, {1.72f}, 3));
+    aggregator->finish(model);
+    EXPECT_NEAR(model[0], by_samples ? 1.4925 : 1.265, 1e-6);
+  }
+}
+
+// One coordinate, delta = 0.5, from zero momentum and v = 1e-6, rate 0.1 (ALGORITHMS 7.5).
+TEST(ServerOptimizer, TakesTheKnownFirstStep) {
+  const struct {
+    const char* rule;
+    double beta1;
+    double step;
+    double variance;
+  } cases[] = {{"adagrad", 0.9, 0.00998002, 0.250001},
+               {"adagrad", 0.0, 0.0998002, 0.250001},
+               {"adam", 0.9, 0.0980202, 0.00250099},
+               {"yogi", 0.9, 0.0980200, 0.002501}};
+  for (const auto& c : cases) {
+    AggregationOptions options;
+    options.global = c.rule;
+    options.server_learning_rate = 0.1;
+    options.beta1 = c.beta1;
+    auto aggregator = make_aggregator(options, sizes(1, 1, 1));
+    ASSERT_TRUE(aggregator.ok());
+    std::vector<float> model{0};
+    (*aggregator)->begin(model);
+    (*aggregator)->add(update(0, {0.5f}, 4));
+    (*aggregator)->finish(model);
+    EXPECT_NEAR(model[0], c.step, 1e-7) << c.rule;
+    EXPECT_NEAR((*aggregator)->save().at("variance")[0], c.variance, 1e-8) << c.rule;
+  }
+}
+
+TEST(ControlVariateServer, RateOneIsExactlyTheUniformMean) {
+  const auto scaffold = make("control-variate", sizes(3, 3, 10));
+  const auto uniform = make("uniform", sizes(3, 3, 10));
+  std::vector<float> a{0.1f, -7.3f, 1e-8f};
+  std::vector<float> b = a;
+  for (const auto& [aggregator, model] : {std::pair(scaffold.get(), &a), std::pair(uniform.get(), &b)}) {
+    aggregator->begin(*model);
+    aggregator->add(update(0, {0.3f, 0.7f, 1.1f}, 3, {1, 1, 1}));
+    aggregator->add(update(1, {0.1f, 0.9f, -1.3f}, 5, {1, 1, 1}));
+    aggregator->add(update(2, {1e-3f, 0.2f, 2.7f}, 9, {1, 1, 1}));
+    aggregator->finish(*model);
+  }
+  EXPECT_EQ(a, b);
+  ASSERT_EQ(scaffold->broadcast().size(), 3u);
+  EXPECT_FLOAT_EQ(scaffold->broadcast()[0], 0.3f);  // three of ten clients, each changed by one
+}
+
+TEST(MakeAggregator, SuggestsTheNearestName) {
+  AggregationOptions options;
+  options.global = "unifrom";
+  const auto aggregator = make_aggregator(options, sizes(1, 1, 1));
+  ASSERT_FALSE(aggregator.ok());
+  EXPECT_EQ(aggregator.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(aggregator.error().message, testing::HasSubstr("did you mean 'uniform'"));
+}
+
+}  // namespace
+}  // namespace muster

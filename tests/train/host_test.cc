@@ -1,0 +1,116 @@
+#include <atomic>
+#include <set>
+
+#include "train/group_host.h"
+
+namespace muster {
+namespace {
+
+TEST(WorkerPool, RunsEveryTaskOnceAtAnyThreadCount) {
+  for (const std::uint32_t threads : {1u, 2u, 5u}) {
+    WorkerPool pool(threads);
+    for (const std::uint32_t tasks : {0u, 1u, 3u, 1000u}) {
+      std::vector<std::atomic<int>> seen(tasks);
+      ASSERT_TRUE(pool.run(tasks,
+                           [&](std::uint32_t worker, std::uint32_t task) -> Status {
+                             EXPECT_LT(worker, threads);
+                             ++seen[task];
+                             return {};
+                           })
+                      .ok());
+      for (const auto& count : seen) EXPECT_EQ(count, 1);
+    }
+  }
+}
+
+TEST(WorkerPool, ReturnsTheFirstFailure) {
+  WorkerPool pool(3);
+  const Status status = pool.run(100, [](std::uint32_t, std::uint32_t task) -> Status {
+    if (task >= 10) return failure("task {}", task);
+    return {};
+  });
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "task 10");
+}
+
+class NoLink final : public ClientLink {
+ public:
+  Result<TrainReply> train(const TrainTask& task, LocalUpdate) override {
+    return TrainReply{Dropped{task.client, DropReason::kUnreachable}};
+  }
+  Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
+};
+
+// Takes longer for early tasks, so that late ones finish first.
+class UnevenTrainer final : public GroupTrainer {
+ public:
+  Result<GroupUpdate> train(const GroupTask& task, ClientLink&, GroupUpdate reuse) const override {
+    const int alive_now = ++alive;
+    for (int seen = most.load(); alive_now > seen && !most.compare_exchange_weak(seen, alive_now);) {
+    }
+    volatile double spin = 0;
+    for (std::uint32_t i = 0; i < (100 - task.group.value % 100) * 500; ++i) spin = spin + i;
+    if (fail_at == static_cast<int>(task.group.value)) return failure("group {} broke", task.group.value);
+    reuse.group = task.group;
+    reuse.model.assign(1, static_cast<float>(task.group.value));
+    return reuse;
+  }
+  mutable std::atomic<int> alive{0};
+  mutable std::atomic<int> most{0};
+  int fail_at = -1;
+};
+
+TEST(ThreadHost, AcceptsInOrderAndHoldsFewUpdates) {
+  for (const std::uint32_t threads : {1u, 4u}) {
+    WorkerPool pool(threads);
+    std::vector<std::unique_ptr<ClientLink>> links;
+    for (std::uint32_t i = 0; i < threads; ++i) links.push_back(std::make_unique<NoLink>());
+    const auto host = make_thread_host(pool, links);
+    std::vector<GroupTask> tasks;
+    for (std::uint32_t g = 0; g < 300; ++g) tasks.push_back({.group = GroupId{g}});
+    UnevenTrainer trainer;
+    std::vector<std::uint32_t> order;
+    ASSERT_TRUE(host->run(tasks, trainer,
+                          [&](GroupUpdate& update) {
+                            order.push_back(update.group.value);
+                            --trainer.alive;
+                          })
+                    .ok());
+    ASSERT_EQ(order.size(), 300u);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    EXPECT_LE(trainer.most, static_cast<int>(3 * threads + 3));
+  }
+}
+
+TEST(ThreadHost, StopsAtABrokenGroup) {
+  WorkerPool pool(4);
+  std::vector<std::unique_ptr<ClientLink>> links;
+  for (int i = 0; i < 4; ++i) links.push_back(std::make_unique<NoLink>());
+  const auto host = make_thread_host(pool, links);
+  std::vector<GroupTask> tasks;
+  for (std::uint32_t g = 0; g < 100; ++g) tasks.push_back({.group = GroupId{g}});
+  UnevenTrainer trainer;
+  trainer.fail_at = 17;
+  const Status status = host->run(tasks, trainer, [](GroupUpdate&) {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "group 17 broke");
+}
+
+TEST(GroupTrainers, SurviveAllMembersVanishing) {
+  const ClientId members[] = {ClientId{0}, ClientId{1}, ClientId{2}};
+  const std::vector<float> model{1, 2};
+  NoLink link;
+  const GroupTask task{.group = GroupId{0}, .round = 1, .members = members, .model = model};
+  for (const char* mode : {"parallel", "sequential"}) {
+    const auto trainer = make_group_trainer({.mode = mode, .group_rounds = 2, .passes = 2}, "uniform", 1);
+    ASSERT_TRUE(trainer.ok());
+    const auto update = (*trainer)->train(task, link, {});
+    ASSERT_TRUE(update.ok());
+    EXPECT_TRUE(update->members.empty());
+    EXPECT_EQ(update->samples, 0u);
+    EXPECT_EQ(update->dropped.size(), 6u);
+  }
+}
+
+}  // namespace
+}  // namespace muster
