@@ -102,7 +102,7 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& optio
   const bool has_global = data.global_test().size() > 0;
   const bool wants_global =
       options.on == "global" || options.on == "both" || (options.on == "auto" && has_global && !own_models);
-  const bool wants_clients = options.on == "clients" || options.on == "both" || !wants_global;
+  bool wants_clients = options.on == "clients" || options.on == "both" || (options.on == "auto" && !wants_global);
   if (wants_global && !has_global) {
     return usage_error("evaluation.on: \"{}\", but the data have no global test set; want \"clients\"", options.on);
   }
@@ -117,7 +117,9 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& optio
       asked.push_back(ClientId{k});
       any = any || data.test_count(ClientId{k}) > 0;
     }
-    if (!any) {
+    if (!any && options.on == "auto") {
+      wants_clients = false;  // no test samples anywhere: the run trains, and has no accuracy
+    } else if (!any) {
       return usage_error(
           "evaluation.on: \"{}\", but no client has test samples; set data.test-fraction, e.g. 0.2, or "
           "evaluation.on = \"global\"",

@@ -55,7 +55,7 @@ class Evaluator {
 };
 
 // Decides what `on = "auto"` means for these data, and which clients are asked. An error if what is asked for does not
-// exist. All but `options` are borrowed.
+// exist; "auto" without any test samples evaluates nothing. All but `options` are borrowed.
 [[nodiscard]] Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& options,
                                                                 const FederatedData& data, WorkerPool& pool,
                                                                 std::span<const std::unique_ptr<LocalSolver>> solvers,

@@ -61,6 +61,7 @@ class Simulation {
   std::optional<StopReason> stop_after(const RoundRecord& record) const;
   Status save_checkpoint();
   Status load_checkpoint();
+  Status restore(const Checkpoint& checkpoint);
   Status write_results(const RunSummary& summary);
   void report(const RoundRecord& record);
   RunSummary summarise(StopReason reason) const;
@@ -377,12 +378,20 @@ Status Simulation::save_checkpoint() {
 }
 
 Status Simulation::load_checkpoint() {
-  if (list_checkpoints(folder_.checkpoints()).empty()) {
-    // Killed before the first checkpoint: from the start, which gives the same run.
-    return folder_.forget_rounds_after(0);
+  const std::vector<std::filesystem::path> files = list_checkpoints(folder_.checkpoints());
+  // Killed before the first checkpoint: from the start, which gives the same run.
+  if (files.empty()) return folder_.forget_rounds_after(0);
+  Status loaded;
+  for (const std::filesystem::path& file : files) {
+    Result<Checkpoint> checkpoint = read_checkpoint(file);
+    loaded = checkpoint ? restore(*checkpoint) : Status(std::move(checkpoint).error());
+    if (loaded) return {};
+    if (options_.say) options_.say(loaded.error().message + "; going back to the checkpoint before");
   }
-  MUSTER_ASSIGN(const Checkpoint checkpoint, read_newest_checkpoint(folder_.checkpoints()));
-  if (!checkpoint.warning.empty() && options_.say) options_.say(checkpoint.warning);
+  return loaded;
+}
+
+Status Simulation::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(std::vector<float> model, checkpoint.get_floats("model"));
   if (model.size() != model_.size()) {
     return failure("checkpoint holds a model of {} values, the recipe's has {}", model.size(), model_.size());

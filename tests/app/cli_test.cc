@@ -1,0 +1,275 @@
+// The command line as its users meet it: exit status, one clear line for every mistake, and nothing lost to a kill.
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/random.h"
+#include "process.h"
+
+namespace muster {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class Cli : public testing::Test {
+ protected:
+  Finished muster(Words words) const {
+    words.insert(words.begin(), MUSTER_BINARY);
+    return Process(scratch_, words).wait();
+  }
+  // `run` on small generated data, with further words.
+  Words small_run(const Words& more) const {
+    Words words{"run",
+                "fedavg",
+                "--out",
+                runs(),
+                "--quiet",
+                "--set",
+                "data.source=blobs",
+                "--set",
+                "model.name=softmax",
+                "--set",
+                "data.clients=20",
+                "--set",
+                "plan.sample-clients=5"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string runs() const { return (scratch_.path() / "runs").string(); }
+  std::string file(const std::string& name, const std::string& content) const {
+    const auto path = scratch_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << content;
+    return path.string();
+  }
+  // One line on stderr, nothing on stdout, the given status.
+  void expect_error(const Words& words, int status, const testing::Matcher<const std::string&>& message) const {
+    const Finished finished = muster(words);
+    EXPECT_EQ(finished.status, status) << finished.err;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+    EXPECT_THAT(finished.err, message);
+  }
+  // An IDX pair (and its test part) of 4 x 4 images; `labels` may be wrong on purpose.
+  std::string idx_folder(const std::string& labels, std::size_t image_bytes) const {
+    const auto big_endian = [](std::uint32_t v) {
+      return std::string{static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8),
+                         static_cast<char>(v)};
+    };
+    const auto n = static_cast<std::uint32_t>(labels.size());
+    const std::string images =
+        std::string("\0\0\x08\x03", 4) + big_endian(n) + big_endian(4) + big_endian(4) + std::string(image_bytes, 'x');
+    const std::string label_file = std::string("\0\0\x08\x01", 4) + big_endian(n) + labels;
+    for (const char* part : {"train", "t10k"}) {
+      file(std::string("idx/") + part + "-images-idx3-ubyte", images);
+      file(std::string("idx/") + part + "-labels-idx1-ubyte", label_file);
+    }
+    return (scratch_.path() / "idx").string();
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(Cli, RunPrintsOneJsonObjectWithTheContractsFields) {
+  const Finished finished = muster(small_run({"--rounds", "3", "--json", "--set", "target-accuracy=0.99"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const auto json = nlohmann::json::parse(finished.out);
+  for (const char* field : {"run", "recipe", "seed", "rounds", "stopped", "signature", "accuracy", "loss", "target",
+                            "clients", "models", "groups", "quality", "cost", "time", "peak_rss_bytes", "dir"}) {
+    EXPECT_TRUE(json.contains(field)) << field;
+  }
+  EXPECT_EQ(json["recipe"], "fedavg");
+  EXPECT_EQ(json["rounds"], 3);
+  EXPECT_EQ(json["stopped"], "rounds");
+  EXPECT_TRUE(json["target"]["round"].is_null());
+  for (const char* field : {"last", "best", "best_round"}) EXPECT_TRUE(json["accuracy"].contains(field));
+  for (const char* field : {"count", "idle", "size_min", "size_mean", "size_max"})
+    EXPECT_TRUE(json["groups"].contains(field));
+  for (const char* field : {"cov_mean", "cpd_median", "balance_ratio", "covered_classes"})
+    EXPECT_TRUE(json["quality"].contains(field));
+  for (const char* field : {"compute_s", "comm_s", "bytes_up", "bytes_down", "group_s"})
+    EXPECT_TRUE(json["cost"].contains(field));
+  for (const char* field : {"wall_s", "train_s", "eval_s", "samples_trained", "samples_per_s"})
+    EXPECT_TRUE(json["time"].contains(field));
+  const std::filesystem::path dir = json["dir"].get<std::string>();
+  for (const char* name :
+       {"recipe.toml", "rounds.jsonl", "clients.csv", "groups.jsonl", "model.safetensors", "checkpoint"}) {
+    EXPECT_TRUE(std::filesystem::exists(dir / name)) << name;
+  }
+}
+
+TEST_F(Cli, MistakesInTheRecipeAreUsageErrors) {
+  expect_error({"run", "fedavgg"}, 2, AllOf(HasSubstr("'fedavgg'"), HasSubstr("did you mean 'fedavg'")));
+  expect_error(small_run({"--set", "local.epohcs=2"}), 2, AllOf(HasSubstr("local.epohcs"), HasSubstr("local.epochs")));
+  expect_error(small_run({"--set", "local.epochs=0"}), 2,
+               AllOf(HasSubstr("local.epochs"), HasSubstr("0"), HasSubstr("> 0")));
+  expect_error(small_run({"--set", "local.objective=dynamic"}), 2, HasSubstr("both keys must say dynamic"));
+  expect_error(small_run({"--rounds", "0"}), 2, HasSubstr("rounds"));
+  expect_error(small_run({"--rounds", "many"}), 2, HasSubstr("many"));
+  expect_error(small_run({"--threads", "0"}), 2, HasSubstr("threads"));
+  expect_error(small_run({"--nonsense"}), 2, HasSubstr("nonsense"));
+  expect_error({"run", file("typo.toml", "rounds = 3\n[local]\nbatchsize = 3\n")}, 2,
+               AllOf(HasSubstr("typo.toml:3"), HasSubstr("local.batch-size")));
+  expect_error({"run", "missing.toml"}, 2, HasSubstr("missing.toml"));
+  expect_error({}, 2, HasSubstr("subcommand"));
+}
+
+TEST_F(Cli, BrokenDataAreFailuresThatNameTheFile) {
+  const auto with = [&](const std::string& source, const std::string& path) {
+    return small_run({"--set", "data.source=" + source, "--set", "data.path=" + path});
+  };
+  expect_error(with("csv", "no/such.csv"), 1, HasSubstr("no/such.csv"));
+  expect_error(with("idx", "no/such/folder"), 1, HasSubstr("no/such/folder"));
+  expect_error(with("idx", idx_folder(std::string(40, '\1'), 40 * 16 - 5)), 1,
+               AllOf(HasSubstr("images"), HasSubstr("truncated")));
+  expect_error(with("csv", file("nan.csv", "a,b,label\n1,2,0\nnan,3,1\n")), 1,
+               AllOf(HasSubstr("nan.csv"), HasSubstr("3")));
+  expect_error(with("csv", file("empty.csv", "")), 1, HasSubstr("empty.csv"));
+  expect_error(with("csv", file("hole.csv", "a,b,label\n1,,0\n2,3,1\n")), 1, HasSubstr("hole.csv"));
+}
+
+TEST_F(Cli, MoreClientsThanSamplesIsAClearError) {
+  std::string csv = "a,b,label\n";
+  for (int i = 0; i < 10; ++i) csv += std::to_string(i) + ",1," + std::to_string(i % 2) + "\n";
+  const Finished finished =
+      muster(small_run({"--set", "data.source=csv", "--set", "data.path=" + file("ten.csv", csv)}));
+  EXPECT_NE(finished.status, 0);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("20"), HasSubstr("clients")));
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+}
+
+TEST_F(Cli, AnUnwritableFolderIsAFailure) {
+  const std::string blocked = file("a-file", "not a folder");
+  expect_error({"run", "fedavg", "--quiet", "--set", "data.source=blobs", "--out", blocked + "/runs"}, 1,
+               HasSubstr("a-file"));
+}
+
+TEST_F(Cli, ATableWithClientsNeedsNoMoreThanItsName) {
+  // Client b has a test row but nothing to train on: it takes no part, and that is no error.
+  std::string csv = "x,z,label,client,split\n";
+  for (int i = 0; i < 10; ++i) csv += std::to_string(i) + ",1,odd" + std::to_string(i % 2) + ",a,0\n";
+  csv += "3,1,odd1,b,1\n4,1,odd0,a,1\n5,1,odd1,c,0\n";
+  const Finished finished =
+      muster({"run", "fedavg", "--out", runs(), "--quiet", "--json", "--rounds", "2", "--set", "data.source=csv",
+              "--set", "data.path=" + file("three.csv", csv), "--set", "model.name=softmax"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(nlohmann::json::parse(finished.out)["clients"], 2);
+}
+
+TEST_F(Cli, ClientsWithoutSamplesAreIdleNotFatal) {
+  // Sixty samples of ten classes, one class per client: some of the forty clients find theirs empty.
+  std::string csv = "x,z,label\n";
+  for (int i = 0; i < 60; ++i) csv += std::to_string(i) + ",1," + std::to_string(i % 30 == 0 ? i / 30 : 2) + "\n";
+  const Finished finished = muster({"run",      "fedavg",
+                                    "--out",    runs(),
+                                    "--quiet",  "--json",
+                                    "--rounds", "2",
+                                    "--set",    "data.source=csv",
+                                    "--set",    "data.path=" + file("few.csv", csv),
+                                    "--set",    "model.name=softmax",
+                                    "--set",    "data.partition=dirichlet-truncated",
+                                    "--set",    "data.alpha=0.01",
+                                    "--set",    "data.clients=40",
+                                    "--set",    "data.samples-min=1",
+                                    "--set",    "data.samples-max=4"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_GT(nlohmann::json::parse(finished.out)["groups"]["idle"], 0);
+}
+
+TEST_F(Cli, HelpAndVersionGoToStdout) {
+  for (const Words& words : {Words{"--help"}, Words{"run", "--help"}, Words{"list", "--help"}, Words{"show", "--help"},
+                             Words{"export", "--help"}, Words{"--version"}}) {
+    const Finished finished = muster(words);
+    EXPECT_EQ(finished.status, 0);
+    EXPECT_NE(finished.out, "");
+    EXPECT_EQ(finished.err, "");
+  }
+  EXPECT_THAT(muster({"run", "--help"}).out, HasSubstr("Example"));
+}
+
+TEST_F(Cli, ListAndShow) {
+  const auto json = nlohmann::json::parse(muster({"list", "--json"}).out);
+  for (const char* stage : {"recipes", "models", "data", "metrics", "aggregation", "objective"}) {
+    ASSERT_TRUE(json.contains(stage)) << stage;
+    for (const char* field : {"name", "summary", "keys"}) EXPECT_TRUE(json[stage][0].contains(field));
+  }
+  const Finished shown = muster({"show", "fedprox", "--set", "local.mu=0.25"});
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_THAT(shown.out, HasSubstr("mu = 0.25"));
+  expect_error({"list", "recipez"}, 2, HasSubstr("did you mean 'recipes'"));
+}
+
+TEST_F(Cli, ExportWritesTheWeights) {
+  const auto run = nlohmann::json::parse(muster(small_run({"--rounds", "1", "--json"})).out);
+  const std::string dir = run["dir"];
+  for (const char* name : {"w.npz", "w.safetensors"}) {
+    const std::string target = (scratch_.path() / name).string();
+    EXPECT_EQ(muster({"export", dir, "--to", target}).status, 0);
+    EXPECT_GT(std::filesystem::file_size(target), 4 * run["parameters"].get<std::size_t>());
+  }
+  expect_error({"export", dir, "--to", "w.pickle"}, 2, HasSubstr("w.pickle"));
+}
+
+TEST_F(Cli, AKilledRunResumesToTheSameSignature) {
+  const Words settings{"--rounds",
+                       "400",
+                       "--json",
+                       "--set",
+                       "local.objective=control-variate",
+                       "--set",
+                       "aggregation.global=control-variate",
+                       "--set",
+                       "checkpoint-every=7"};
+  const auto whole = nlohmann::json::parse(muster(small_run(settings)).out);
+  Words words = small_run(settings);
+  words.insert(words.begin(), MUSTER_BINARY);
+  words[4] = (scratch_.path() / "killed").string();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    std::filesystem::remove_all(words[4]);
+    const Process process(scratch_, words);
+    // At some round: the record grows as rounds end.
+    const std::uintmax_t wanted = 2000 + 9000 * static_cast<std::uintmax_t>(attempt);
+    std::filesystem::path dir;
+    for (int i = 0; i < 20000; ++i) {
+      std::error_code ignored;
+      if (std::filesystem::exists(words[4])) {
+        for (const auto& entry : std::filesystem::directory_iterator(words[4], ignored)) dir = entry.path();
+      }
+      if (!dir.empty() && std::filesystem::exists(dir / "rounds.jsonl") &&
+          std::filesystem::file_size(dir / "rounds.jsonl", ignored) > wanted) {
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    process.kill(SIGKILL);
+    EXPECT_EQ(process.wait().status, 128 + SIGKILL);
+    const Finished resumed = muster({"run", "--resume", dir.string(), "--quiet", "--json", "--threads", "2"});
+    ASSERT_EQ(resumed.status, 0) << resumed.err;
+    const auto json = nlohmann::json::parse(resumed.out);
+    EXPECT_EQ(json["signature"], whole["signature"]);
+    EXPECT_EQ(json["rounds"], 400);
+    std::ifstream record(dir / "rounds.jsonl");
+    EXPECT_EQ(std::count(std::istreambuf_iterator<char>(record), {}, '\n'), 400);
+  }
+}
+
+TEST_F(Cli, CtrlCSavesAndSaysHowToContinue) {
+  Words words{MUSTER_BINARY,       "run",   "fedavg",          "--out",    runs(),  "--json", "--set",
+              "data.source=blobs", "--set", "data.clients=20", "--rounds", "100000"};
+  const Process process(scratch_, words);
+  for (int i = 0; i < 5000 && !std::filesystem::exists(runs()); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.kill(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("--resume"));
+  EXPECT_EQ(nlohmann::json::parse(finished.out)["stopped"], "interrupted");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,297 @@
+#include "engine/simulation.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "record/checkpoint.h"
+#include "scratch_folder.h"
+
+namespace muster {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+Recipe recipe_of(std::initializer_list<Settings> lists) {
+  Recipe recipe;
+  recipe.name = "small";
+  for (const Settings& list : lists) {
+    for (const std::string& setting : list) {
+      const Status status = apply_setting(recipe, setting);
+      EXPECT_TRUE(status.ok()) << status.error().message;
+    }
+  }
+  return recipe;
+}
+
+const Settings kSmall{"data.clients=12",   "data.samples-min=60", "data.samples-max=120",    "model.name=mlp",
+                      "model.hidden=[16]", "local.batch-size=16", "local.learning-rate=0.1", "plan.sample-clients=5",
+                      "rounds=6",          "checkpoint-every=2"};
+
+// A federation of a dozen clients on generated data: quick to make, and different for every client.
+Recipe small(const Settings& settings = {}) {
+  return recipe_of({kSmall, {"data.source=synthetic", "data.test-fraction=0.1"}, settings});
+}
+
+// The same on generated images, which a good model classifies well.
+Recipe images(const Settings& settings = {}) {
+  return recipe_of({kSmall, {"data.source=blobs", "data.partition=dirichlet", "data.alpha=0.3"}, settings});
+}
+
+class SimulationTest : public testing::Test {
+ protected:
+  RunSummary run(const Recipe& recipe, std::uint32_t threads = 1) {
+    const auto summary = simulate(recipe, options(threads));
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : RunSummary{};
+  }
+  SimulationOptions options(std::uint32_t threads = 1) {
+    SimulationOptions o;
+    o.threads = threads;
+    o.out = folder_.path() / "runs";
+    o.quiet = true;
+    return o;
+  }
+  static std::vector<nlohmann::json> lines(const std::filesystem::path& file) {
+    std::vector<nlohmann::json> result;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) result.push_back(nlohmann::json::parse(line));
+    return result;
+  }
+  ScratchFolder folder_;
+};
+
+// The recipes whose state differs: each must be bit-equal at any thread count and after an interruption.
+const std::vector<Settings> kAlgorithms{
+    {},
+    {"local.objective=prox", "local.mu=0.5"},
+    {"local.objective=control-variate", "aggregation.global=control-variate"},
+    {"local.objective=control-variate", "aggregation.global=control-variate", "local.control=gradient"},
+    {"local.objective=dynamic", "aggregation.global=dynamic"},
+    {"aggregation.global=adagrad", "aggregation.server-learning-rate=0.05"},
+    {"aggregation.global=adam", "aggregation.server-learning-rate=0.02"},
+    {"aggregation.global=yogi", "aggregation.server-learning-rate=0.02"},
+    {"local.momentum=0.9", "local.keep-optimizer=true", "local.learning-rate=0.02"},
+    {"local.optimizer=adam", "local.keep-optimizer=true", "local.learning-rate=0.002"},
+    {"aggregation.global=none"},
+    {"faults.drop=0.3", "faults.nan=0.2", "faults.straggle=0.3", "faults.stragglers=partial"},
+    {"local.steps=3", "evaluation.every=2"},
+    {"local.epochs=1.5", "local.weight-decay=0.01", "local.learning-rate-decay=0.9"},
+    {"evaluation.on=both", "data.test-fraction=0.2", "evaluation.clients=0.5"},
+};
+
+TEST_F(SimulationTest, SignaturesAreEqualAtAnyThreadCount) {
+  for (const Settings& settings : kAlgorithms) {
+    const RunSummary one = run(small(settings), 1);
+    EXPECT_EQ(one.signature.size(), 16u);
+    EXPECT_EQ(one.signature, run(small(settings), 2).signature);
+    EXPECT_EQ(one.signature, run(small(settings), 5).signature);
+  }
+}
+
+TEST_F(SimulationTest, SeedsMatter) {
+  EXPECT_NE(run(small({"seed=1"})).signature, run(small({"seed=2"})).signature);
+}
+
+TEST_F(SimulationTest, AResumedRunHasTheSameSignatureWhereverItStopped) {
+  for (const Settings& settings : kAlgorithms) {
+    const RunSummary whole = run(small(settings));
+    for (const std::uint32_t stop : {1u, 2u, 5u}) {
+      // Stop after `stop` rounds as Ctrl-C does, then lose what came after the last periodic checkpoint as a kill does.
+      Settings shorter = settings;
+      shorter.push_back("rounds=" + std::to_string(stop));
+      if (stop % 2 != 0 && std::find(settings.begin(), settings.end(), "evaluation.every=2") != settings.end())
+        continue;
+      const RunSummary first = run(small(shorter));
+      std::filesystem::remove(list_checkpoints(first.dir / "checkpoint").front());
+      const auto second = resume(first.dir.string(), {"rounds=6"}, options(2));
+      ASSERT_TRUE(second.ok()) << second.error().message;
+      EXPECT_EQ(second->signature, whole.signature) << stop;
+      EXPECT_EQ(second->rounds, 6u);
+      EXPECT_EQ(second->samples_trained, whole.samples_trained);
+      EXPECT_EQ(second->bytes_up, whole.bytes_up);
+      EXPECT_EQ(lines(first.dir / "rounds.jsonl").size(), 6u);
+    }
+  }
+}
+
+TEST_F(SimulationTest, ATornCheckpointFallsBackToTheOneBefore) {
+  const RunSummary whole = run(small());
+  const RunSummary first = run(small({"rounds=5"}));
+  const auto files = list_checkpoints(first.dir / "checkpoint");
+  ASSERT_EQ(files.size(), 2u);
+  std::filesystem::resize_file(files.front(), std::filesystem::file_size(files.front()) / 2);
+  const auto second = resume(first.run, {"rounds=6"}, options());
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second->signature, whole.signature);
+}
+
+TEST_F(SimulationTest, DamagedClientStateFallsBackToTheCheckpointBefore) {
+  const Settings settings{"local.objective=control-variate", "aggregation.global=control-variate"};
+  const RunSummary whole = run(small(settings));
+  Settings shorter = settings;
+  shorter.push_back("rounds=5");
+  const RunSummary first = run(small(shorter));
+  // The states that only the newest checkpoint needs are at the end of the newest log.
+  std::filesystem::path newest;
+  for (const auto& entry : std::filesystem::directory_iterator(first.dir / "states"))
+    newest = std::max(newest, entry.path());
+  std::filesystem::resize_file(newest, std::filesystem::file_size(newest) - 100);
+  const auto second = resume(first.run, {"rounds=6"}, options());
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second->signature, whole.signature);
+}
+
+TEST_F(SimulationTest, InterruptSavesAndResumeContinues) {
+  const RunSummary whole = run(small());
+  std::atomic<bool> interrupt{true};  // as if Ctrl-C came in the first round
+  SimulationOptions o = options();
+  o.interrupt = &interrupt;
+  const auto first = simulate(small(), o);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(first->stopped, StopReason::kInterrupted);
+  EXPECT_EQ(first->rounds, 1u);
+  const auto second = resume(first->run, {}, options());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->signature, whole.signature);
+  // Resuming a finished run changes nothing.
+  const auto third = resume(first->run, {}, options());
+  ASSERT_TRUE(third.ok());
+  EXPECT_EQ(third->signature, whole.signature);
+}
+
+TEST_F(SimulationTest, TheWrittenRecipeGivesTheSameRun) {
+  const RunSummary first = run(small({"local.epochs=2", "faults.drop=0.2"}));
+  const auto recipe = load_recipe((first.dir / "recipe.toml").string());
+  ASSERT_TRUE(recipe.ok());
+  EXPECT_EQ(run(*recipe).signature, first.signature);
+}
+
+TEST_F(SimulationTest, ProximalWithoutWeightIsFederatedAveraging) {
+  EXPECT_EQ(run(small({"local.objective=prox", "local.mu=0"})).signature, run(small()).signature);
+}
+
+TEST_F(SimulationTest, FirstRoundOfControlVariatesIsUniformAveraging) {
+  const RunSummary scaffold =
+      run(small({"rounds=1", "local.objective=control-variate", "aggregation.global=control-variate"}));
+  const RunSummary uniform = run(small({"rounds=1", "aggregation.global=uniform"}));
+  EXPECT_EQ(scaffold.accuracy_last, uniform.accuracy_last);
+  EXPECT_EQ(scaffold.loss_last, uniform.loss_last);
+  EXPECT_EQ(scaffold.bytes_up, 2 * uniform.bytes_up);
+}
+
+TEST_F(SimulationTest, SequentialSingletonsAreParallelSingletons) {
+  EXPECT_EQ(run(small({"training.mode=sequential"})).signature, run(small()).signature);
+}
+
+TEST_F(SimulationTest, CentralisedIsOneClientWithEverything) {
+  const RunSummary summary = run(
+      images({"data.partition=iid", "data.clients=1", "data.samples-max=3000", "data.samples-min=3000", "rounds=10"}));
+  EXPECT_EQ(summary.clients, 1u);
+  EXPECT_GT(*summary.accuracy_last, 0.7);
+}
+
+TEST_F(SimulationTest, EveryAlgorithmLearns) {
+  for (const Settings& settings : kAlgorithms) {
+    Settings longer = settings;
+    if (settings.size() > 0 && settings[0] == "aggregation.global=none") longer.push_back("data.test-fraction=0.2");
+    longer.push_back("rounds=60");
+    const RunSummary summary = run(images(longer), 2);
+    ASSERT_TRUE(summary.accuracy_best.has_value());
+    EXPECT_GT(*summary.accuracy_best, 0.4) << (settings.empty() ? "plain" : settings[0]);  // ten classes: 0.1 by chance
+  }
+}
+
+TEST_F(SimulationTest, DropsAreRecordedWithTheirReasonsAndCounted) {
+  const RunSummary summary = run(small({"faults.drop=0.3", "faults.nan=0.3", "faults.straggle=0.3", "rounds=10"}));
+  std::map<std::string, int> reasons;
+  for (const auto& line : lines(summary.dir / "rounds.jsonl")) {
+    EXPECT_EQ(line["participants"].get<int>() + static_cast<int>(line["dropped"].size()), 5);
+    for (const auto& dropped : line["dropped"]) ++reasons[dropped["reason"].get<std::string>()];
+  }
+  EXPECT_GT(reasons["dropped"], 0);
+  EXPECT_GT(reasons["straggler"], 0);
+  EXPECT_GT(reasons["non-finite"], 0);
+  EXPECT_TRUE(std::isfinite(*summary.loss_last));
+}
+
+TEST_F(SimulationTest, WhenEverybodyVanishesTheModelStays) {
+  const RunSummary summary = run(small({"faults.drop=1"}));
+  EXPECT_EQ(summary.rounds, 6u);
+  EXPECT_EQ(summary.stopped, StopReason::kRounds);
+  const auto rounds = lines(summary.dir / "rounds.jsonl");
+  EXPECT_EQ(rounds.front()["loss"], rounds.back()["loss"]);
+  EXPECT_TRUE(rounds.back()["train_loss"].is_null());
+}
+
+TEST_F(SimulationTest, DivergenceIsAResult) {
+  const RunSummary summary = run(small({"local.learning-rate=1e30", "rounds=50"}));
+  EXPECT_EQ(summary.stopped, StopReason::kDiverged);
+  EXPECT_LT(summary.rounds, 50u);
+}
+
+TEST_F(SimulationTest, StopsAtTargetAndAtBudget) {
+  const RunSummary target = run(small({"rounds=60", "target-accuracy=0.4"}));
+  EXPECT_EQ(target.stopped, StopReason::kTarget);
+  ASSERT_TRUE(target.target_round.has_value());
+  EXPECT_EQ(*target.target_round, target.rounds);
+  const RunSummary one = run(small({"rounds=1"}));
+  const RunSummary budget = run(small({"rounds=60", fmt::format("budget={}", 2.5 * (one.compute_s + one.comm_s))}));
+  EXPECT_EQ(budget.stopped, StopReason::kBudget);
+  EXPECT_EQ(budget.rounds, 3u);
+}
+
+TEST_F(SimulationTest, CountsBytesAndClients) {
+  const RunSummary summary = run(small());
+  const std::uint64_t model_bytes = 4 * summary.parameters;
+  EXPECT_EQ(summary.bytes_down, 6 * 5 * model_bytes);
+  EXPECT_EQ(summary.bytes_up, 6 * 5 * model_bytes);
+  std::ifstream csv(summary.dir / "clients.csv");
+  std::string header;
+  std::getline(csv, header);
+  EXPECT_EQ(header, "client,name,samples,group,trained,dropped,accuracy");
+  int rows = 0;
+  int trained = 0;
+  for (std::string line; std::getline(csv, line); ++rows) {
+    std::istringstream cells(line);
+    std::vector<std::string> cell;
+    for (std::string c; std::getline(cells, c, ',');) cell.push_back(c);
+    trained += std::stoi(cell.at(4));
+  }
+  EXPECT_EQ(rows, 12);
+  EXPECT_EQ(trained, 30);
+  EXPECT_TRUE(std::filesystem::exists(summary.dir / "model.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(summary.dir / "summary.json"));
+  ASSERT_EQ(lines(summary.dir / "groups.jsonl").size(), 1u);
+}
+
+TEST_F(SimulationTest, VirtualClientsByTheHundredThousand) {
+  const RunSummary summary =
+      run(small({"data.clients=200000", "model.name=softmax", "plan.sample-clients=20", "rounds=3"}));
+  EXPECT_EQ(summary.clients, 200000u);
+  EXPECT_EQ(summary.rounds, 3u);
+}
+
+TEST_F(SimulationTest, ErrorsLeaveNoFolderBehind) {
+  const auto summary = simulate(images({"data.clients=100000000"}), options());
+  ASSERT_FALSE(summary.ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "runs"));
+}
+
+TEST_F(SimulationTest, ResumeRefusesToChangeTheRecipe) {
+  const RunSummary first = run(small({"rounds=1"}));
+  const auto second = resume(first.run, {"local.epochs=3"}, options());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("local.epochs"));
+  EXPECT_FALSE(resume("no-such-run", {}, options()).ok());
+}
+
+TEST_F(SimulationTest, EvaluationThatCannotBeIsAnError) {
+  const auto summary = simulate(images({"evaluation.on=clients"}), options());
+  ASSERT_FALSE(summary.ok());
+  EXPECT_THAT(summary.error().message, testing::HasSubstr("data.test-fraction"));
+}
+
+}  // namespace
+}  // namespace muster
