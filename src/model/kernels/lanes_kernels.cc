@@ -60,7 +60,10 @@ void tile(const Reach& reach, const float* x, const float* w, const float* start
       for (int k = 0; k<taps; ++k, wt += K> 0 ? B : reach.weight_tap) {
         Vec value[W];
 #pragma GCC unroll 4
-        for (int j = 0; j < W; ++j) value[j] = load(xp + (j + kSign * k) * kSamples);
+        for (int j = 0; j < W; ++j) {
+          const bool outside = (S == Side::kLeft && j < k) || (S == Side::kRight && k <= K - 1 - W + j);
+          value[j] = outside ? Vec{} : load(xp + (j + kSign * k) * kSamples);
+        }
 #pragma GCC unroll 6
         for (int b = 0; b < B; ++b) {
           const Vec weight = splat(wt[b]);

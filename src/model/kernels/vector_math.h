@@ -26,7 +26,9 @@ static inline __attribute__((always_inline)) Vec exp_nonpositive(Vec x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  const VecInt exponent = (reinterpret_cast<VecInt>(t) << 23) + (127 << 23);
+  // Unsigned: far below -87 this wraps, and is not used.
+  typedef unsigned VecUnsigned __attribute__((vector_size(kLanes * 4)));
+  const VecUnsigned exponent = (reinterpret_cast<VecUnsigned>(t) + 127u) << 23;
   const Vec result = p * reinterpret_cast<Vec>(exponent);
   // Order of the comparison: a NaN must take the second branch.
   return x < -87.0f ? Vec{} : result;
