@@ -300,6 +300,8 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.number("local", "weight-decay", r.local.weight_decay, kNonNegative, "added to the gradient as a multiple of w");
   t.choice("local", "optimizer", r.local.optimizer, {"sgd", "adam"}, "the client's optimiser");
   t.flag("local", "keep-optimizer", r.local.keep_optimizer, "a client's optimiser state outlives the round");
+  t.integer("local", "state-limit-mb", r.local.state_limit_mb, 0,
+            "megabytes of per-client state kept in memory; more goes to the run's folder");
   t.choice("local", "objective", r.local.objective.name, {"plain", "prox", "control-variate", "dynamic"},
            "what is minimised beside the loss");
   t.number("local", "mu", r.local.objective.mu, kNonNegative, "weight of the proximal term (prox)");

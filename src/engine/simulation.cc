@@ -102,7 +102,8 @@ Status Simulation::prepare(bool resuming) {
   MUSTER_ASSIGN(data_, make_federated_data(recipe_.data, recipe_.data_seed.value_or(recipe_.seed)));
   MUSTER_ASSIGN(network_, make_network(recipe_.model, data_->shape(), data_->classes()));
   MUSTER_ASSIGN(objective_, make_objective(recipe_.local.objective));
-  states_ = std::make_unique<ClientStates>(ClientStateOptions{.folder = folder_.path() / "states"});
+  states_ = std::make_unique<ClientStates>(ClientStateOptions{
+      .folder = folder_.path() / "states", .memory_limit_bytes = std::uint64_t{recipe_.local.state_limit_mb} << 20});
   MUSTER_ASSIGN(trainer_, make_group_trainer(recipe_.training, recipe_.aggregation.in_group, recipe_.seed));
   if (!keeps_own_models()) {
     MUSTER_ASSIGN(aggregator_, make_aggregator(recipe_.aggregation, {.parameters = network_->parameters(),

@@ -30,6 +30,7 @@ struct LocalOptions {
   double weight_decay = 0;
   std::string optimizer = "sgd";  // sgd | adam
   bool keep_optimizer = false;    // a client's momentum or Adam state outlives the task
+  std::uint32_t state_limit_mb = 512;  // per-client state in memory; more goes to the run's folder
   ObjectiveOptions objective;
 };
 

@@ -142,6 +142,13 @@ TEST_F(SimulationTest, DamagedClientStateFallsBackToTheCheckpointBefore) {
   EXPECT_EQ(second->signature, whole.signature);
 }
 
+TEST_F(SimulationTest, StateOnDiskGivesTheSameRun) {
+  const Settings settings{"local.objective=dynamic", "aggregation.global=dynamic"};
+  Settings spilled = settings;
+  spilled.push_back("local.state-limit-mb=0");
+  EXPECT_EQ(run(small(spilled), 2).signature, run(small(settings)).signature);
+}
+
 TEST_F(SimulationTest, InterruptSavesAndResumeContinues) {
   const RunSummary whole = run(small());
   std::atomic<bool> interrupt{true};  // as if Ctrl-C came in the first round
