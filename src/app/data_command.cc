@@ -32,7 +32,7 @@ struct Arguments {
 };
 
 std::string text_of(const Json& json) {
-  return json.dump(2) + "\n";
+  return json.dump() + "\n";
 }
 
 Result<std::string> list(const Arguments& arguments) {
