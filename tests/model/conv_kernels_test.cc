@@ -129,9 +129,9 @@ TEST_P(ConvKernelsTest, AgreesWithTheNaiveSums) {
       images.data += std::size_t(n) * images.sample;
       return images;
     };
-    std::vector<float> spectrum(std::size_t(16 * c.in * c.out)), slope(spectrum.size());
+    std::vector<float> spectrum(std::size_t(winograd.points(tiles) * c.in * c.out)), slope(spectrum.size());
     std::vector<float> scratch(winograd.scratch_floats(tiles) + winograd.scratch_floats(back));
-    winograd.spectrum(c.in, c.out, packed.data(), spectrum.data());
+    winograd.spectrum(tiles, packed.data(), spectrum.data());
     out.fill(77);
     std::vector<float> dbias(std::size_t(c.out), 0.0f);
     for (int n = 0; n < c.batch; ++n) {
@@ -141,13 +141,13 @@ TEST_P(ConvKernelsTest, AgreesWithTheNaiveSums) {
     expect_same(out, y, 3 * tolerance, "forward by Winograd");
     EXPECT_EQ(out.at(0, 0, -1, 0), 77) << "halo was written";
     k.turn(s, packed.data(), true, turned.data());
-    winograd.spectrum(c.out, c.in, turned.data(), spectrum.data());
+    winograd.spectrum(back, turned.data(), spectrum.data());
     for (int n = 0; n < c.batch; ++n) {
       winograd.forward(back, image(slopes, n), spectrum.data(), nullptr, image(din, n), scratch.data());
     }
     expect_same(din, dx, 3 * tolerance, "backward data by Winograd");
     std::vector<float> sums(packed.size(), 1.0f);
-    winograd.add_weights(c.in, c.out, slope.data(), sums.data());
+    winograd.add_weights(tiles, slope.data(), sums.data());
     worst = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) worst = std::max(worst, std::abs(sums[i] - 1 - dw[i]));
     EXPECT_LE(worst, 3 * gradient_tolerance) << "backward weights by Winograd";
@@ -168,7 +168,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"many_channels", 1, 4, 5, 130, 80, 3, 3, 1, 1, false},
         Case{"waveform", 2, 1, 1600, 1, 32, 1, 80, 16, 0, true}, Case{"sequence", 3, 1, 25, 32, 64, 1, 3, 1, 0, false},
         Case{"sequence_same", 3, 1, 25, 12, 10, 1, 3, 1, 1, false}, Case{"tiny", 1, 2, 2, 16, 16, 3, 3, 1, 1, false},
-        Case{"batch_17", 17, 8, 8, 16, 16, 3, 3, 1, 1, false}),
+        Case{"batch_17", 17, 8, 8, 16, 16, 3, 3, 1, 1, false},
+        Case{"large_tiles", 3, 16, 20, 48, 16, 3, 3, 1, 1, false},
+        Case{"large_tiles_in_strips", 1, 44, 32, 16, 64, 3, 3, 1, 1, false}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

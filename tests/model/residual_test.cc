@@ -53,6 +53,14 @@ TEST(ResidualTest, GradientOfWholeTiles) {
   }
 }
 
+// So many pixels take its larger tiles.
+TEST(ResidualTest, GradientOfLargeTiles) {
+  const Shape image{16, 16, 3};
+  auto stem = make_conv("c", image, {.channels = 16, .kernel = {3, 3}, .padding = same_padding({3, 3})});
+  auto block = make_residual("r", stem->output(), {.channels = 16, .norm = Norm::kGroup, .bias = true});
+  check_gradient_everywhere(classify(image, 3, std::move(stem), std::move(block)), {4}, 1e-3, 4e-2);
+}
+
 // With all convolution weights zero and no shift only the shortcut is left.
 TEST(ResidualTest, PaddedShortcutIsTheMeanWithZeroChannelsOnBothSides) {
   const Shape image{3, 4, 2};

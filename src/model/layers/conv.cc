@@ -69,10 +69,15 @@ struct ChannelsWork {
   }
 
   [[nodiscard]] std::size_t spectrum_size() const {
-    return std::size_t{16} * static_cast<std::size_t>(shape.in_channels) * static_cast<std::size_t>(shape.out_channels);
+    return static_cast<std::size_t>(winograd->points(winograd_shape())) * static_cast<std::size_t>(shape.in_channels) *
+           static_cast<std::size_t>(shape.out_channels);
   }
   [[nodiscard]] WinogradShape winograd_shape() const {
     return {shape.in_height, shape.in_width, shape.in_channels, shape.out_channels};
+  }
+  // Of the data gradient.
+  [[nodiscard]] WinogradShape turned_shape() const {
+    return {shape.in_height, shape.in_width, shape.out_channels, shape.in_channels};
   }
 
   void convolve(std::size_t n) const {
@@ -103,7 +108,7 @@ struct ChannelsWork {
   [[nodiscard]] double values() const { return statistics.pixels * static_cast<double>(batch); }
 
   void forward(bool evaluate, bool move_statistics) const {
-    if (winograd) winograd->spectrum(shape.in_channels, shape.out_channels, weights, spectrum);
+    if (winograd) winograd->spectrum(winograd_shape(), weights, spectrum);
     if (norm && statistics.batch && !evaluate) {
       statistics.clear_sums();
       for (std::size_t n = 0; n < batch; ++n) {
@@ -163,9 +168,7 @@ struct ChannelsWork {
     const PlaneShape size{to_int(padded(static_cast<std::size_t>(shape.in_channels)) / kPad), shape.in_height,
                           shape.in_width};
     if (winograd) {
-      WinogradShape back = winograd_shape();
-      std::swap(back.in_channels, back.out_channels);
-      winograd->forward(back, at(dz, n), spectrum_turned, nullptr, at(dx, n), points);
+      winograd->forward(turned_shape(), at(dz, n), spectrum_turned, nullptr, at(dx, n), points);
     } else if (by_convolution) {
       ConvShape back = shape;
       std::swap(back.in_height, back.out_height);
@@ -186,7 +189,7 @@ struct ChannelsWork {
     if (dx.data) conv->turn(shape, weights, by_convolution, turned);
     if (winograd) {
       std::memset(spectrum, 0, spectrum_size() * sizeof(float));
-      if (dx.data) winograd->spectrum(shape.out_channels, shape.in_channels, turned, spectrum_turned);
+      if (dx.data) winograd->spectrum(turned_shape(), turned, spectrum_turned);
     }
     if (norm) statistics.clear_parameter_sums();
     if (norm && statistics.batch) {
@@ -208,7 +211,7 @@ struct ChannelsWork {
       if (norm) unnormalise(n);
       unconvolve(n);
     }
-    if (winograd) winograd->add_weights(shape.in_channels, shape.out_channels, spectrum, gradient);
+    if (winograd) winograd->add_weights(winograd_shape(), spectrum, gradient);
     float* target = begin_update(pass, offset, parts.size());
     planes->add_scaled(parts.weight + parts.bias, pass.scale, gradient, target);
     if (norm) {
