@@ -30,6 +30,16 @@ class ScratchFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
+  // Writes the file, making the folders it names; returns its path.
+  template <typename Bytes>
+  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return file;
+  }
+
  private:
   std::filesystem::path path_;
 };

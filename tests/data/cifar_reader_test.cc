@@ -1,5 +1,5 @@
 #include "data/readers/cifar.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -49,7 +49,7 @@ TEST(CifarReader, RefusesBrokenFiles) {
 }
 
 TEST(CifarReader, ReadsBothFolders) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   EXPECT_THAT(error_of(read_cifar_folder(folder.path())), HasSubstr("neither"));
   for (int batch = 1; batch <= 4; ++batch) {
     folder.write(fmt::format("ten/data_batch_{}.bin", batch), record({static_cast<std::uint8_t>(batch)}));

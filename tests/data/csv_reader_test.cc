@@ -1,5 +1,5 @@
 #include "data/readers/csv.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -134,7 +134,7 @@ TEST(CsvReader, ReadsFlatRowsAsImages) {
 }
 
 TEST(CsvReader, PathErrorsNameTheFile) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const auto path = folder.write("bad.csv", std::string("a,label\nnan,0\n"));
   EXPECT_THAT(error_of(read_csv(path, {})), HasSubstr("bad.csv: line 2, column 'a'"));
   EXPECT_THAT(error_of(read_csv(folder.path() / "none.csv", {})), HasSubstr("none.csv"));

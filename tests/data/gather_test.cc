@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "data/allocation_count.h"
+#include "counted_new.h"
 #include "data/samples.h"
 
 namespace muster {
@@ -178,13 +178,13 @@ TEST(Gather, DoesNotAllocate) {
   std::vector<float> values(positions.size() * 784);
   std::vector<std::int32_t> labels(positions.size());
   Stream stream({.seed = 1});
-  const std::size_t before = allocation_count();
+  const std::size_t before = allocations();
   gather({&samples, rows}, positions, {}, nullptr, values.data(), labels.data());
   gather({&samples, rows, 1}, positions, {}, nullptr, values.data(), labels.data());
   gather({&samples, rows}, positions, {.crop_padding = 4, .flip = true}, &stream, values.data(), labels.data());
-  EXPECT_EQ(allocation_count(), before);
+  EXPECT_EQ(allocations(), before);
   const auto counted = std::make_unique<int>(1);
-  EXPECT_GT(allocation_count(), before) << "the count does not count";
+  EXPECT_GT(allocations(), before) << "the count does not count";
 }
 
 TEST(Gather, NoPositionsWriteNothing) {

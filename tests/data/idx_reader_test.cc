@@ -3,7 +3,7 @@
 #include <set>
 
 #include "data/readers/idx.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -89,7 +89,7 @@ TEST(IdxReader, RefusesPairsThatDoNotFit) {
 }
 
 TEST(IdxReader, FolderWithoutTestIsAllTrain) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   folder.write("train-images-idx3-ubyte", kImages);
   EXPECT_THAT(error_of(read_idx_folder(folder.path(), {})), HasSubstr("no train-labels-idx1-ubyte"));
   folder.write("train-labels-idx1-ubyte", kLabels);
@@ -100,7 +100,7 @@ TEST(IdxReader, FolderWithoutTestIsAllTrain) {
 }
 
 TEST(IdxReader, FolderErrorsNameTheFile) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   EXPECT_THAT(error_of(read_idx_folder(folder.path(), {})), HasSubstr("no IDX files"));
   EXPECT_THAT(error_of(read_idx_folder(folder.path() / "absent", {})), HasSubstr("absent"));
   Bytes torn = kImages;
@@ -112,7 +112,7 @@ TEST(IdxReader, FolderErrorsNameTheFile) {
 }
 
 TEST(IdxReader, TestImagesMustHaveTheTrainingShape) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   folder.write("train-images-idx3-ubyte", kImages);
   folder.write("train-labels-idx1-ubyte", kLabels);
   folder.write("t10k-images-idx3-ubyte", idx(8, {1, 1, 1}, {7}));
@@ -129,7 +129,7 @@ Bytes qmnist(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& rows) {
 }
 
 TEST(IdxReader, WritersOfQmnistBecomeClients) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   folder.write("train-images-idx3-ubyte", kImages);
   folder.write("train-labels-idx1-ubyte", kLabels);
   EXPECT_THAT(error_of(read_idx_folder(folder.path(), {.writers = true})), HasSubstr("qmnist-train-labels"));

@@ -2,7 +2,7 @@
 
 #include "data/readers/glove.h"
 #include "data/readers/leaf.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -124,7 +124,7 @@ std::string one_user(const std::string& user, const std::string& rows, const std
 }
 
 TEST(LeafReader, MergesTheFilesOfAFolder) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   folder.write("train/b.json", one_user("ann", "[[3]]", "[2]", 1));
   folder.write("train/a.json", one_user("bob", "[[1], [2]]", "[0, 1]", 2));
   folder.write("train/readme.txt", std::string("no"));
@@ -148,7 +148,7 @@ TEST(LeafReader, MergesTheFilesOfAFolder) {
 TEST(LeafReader, PicturesOfFemnistBecomeBytes) {
   std::string row = "[";
   for (int i = 0; i < 784; ++i) row += fmt::format("{}{:.10f}", i > 0 ? "," : "", (i % 256) / 255.0);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const auto path = folder.write("femnist.json", one_user("w", "[" + row + "]]", "[61]", 1));
   auto data = read_leaf(path, {});
   ASSERT_TRUE(data) << error_of(data);
@@ -165,7 +165,7 @@ TEST(LeafReader, PicturesOfFemnistBecomeBytes) {
 }
 
 TEST(LeafReader, SentencesBecomeTokens) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const auto path =
       folder.write("s.json", one_user("u", R"(["Cat sat, zzz", "sat sat sat sat sat sat"])", "[1, 0]", 2));
   EXPECT_THAT(error_of(read_leaf(path, {})), HasSubstr("embedding: is not set"));

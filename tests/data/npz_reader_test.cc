@@ -6,7 +6,7 @@
 #include "data/readers/npy.h"
 #include "data/readers/npz.h"
 #include "data/readers/zip.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -276,7 +276,7 @@ TEST(NpzReader, RefusesArraysThatDoNotFit) {
 }
 
 TEST(NpzReader, PathErrorsNameTheFile) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   EXPECT_THAT(error_of(read_npz(folder.write("bad.npz", std::string("hello")), {})), HasSubstr("bad.npz: not a zip"));
 }
 

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "data/readers/speech.h"
-#include "data/temp_folder.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -109,7 +109,7 @@ TEST(SpeechReader, RefusesOtherFiles) {
 }
 
 TEST(SpeechReader, WordsAreClassesAndSpeakersClients) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Bytes clip = tone(8000, 440, 100);
   for (const char* name : {"yes/bob_nohash_0.wav", "yes/ann_nohash_1.wav", "yes/ann_nohash_0.wav",
                            "no/bob_nohash_0.wav", "_background_noise_/hum.wav"}) {
@@ -132,7 +132,7 @@ TEST(SpeechReader, WordsAreClassesAndSpeakersClients) {
 }
 
 TEST(SpeechReader, FolderErrorsNameTheFile) {
-  const TempFolder folder;
+  const ScratchFolder folder;
   EXPECT_THAT(error_of(read_speech_folder(folder.path())), HasSubstr("no clips"));
   EXPECT_THAT(error_of(read_speech_folder(folder.path() / "none")), HasSubstr("none"));
   folder.write("yes/ann.wav", Bytes(100, 0));
@@ -148,7 +148,7 @@ TEST(SpeechReader, FolderErrorsNameTheFile) {
 TEST(SpeechReaderRealData, FreeSpokenDigits) {
   const std::filesystem::path archive = MUSTER_SOURCE_DIR "/../shared/data/fsdd/fsdd-speech-commands-layout.tar.gz";
   if (!std::filesystem::exists(archive)) GTEST_SKIP() << "the spoken digits are not at " << archive;
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string command = fmt::format("tar -xzf '{}' -C '{}'", archive.string(), folder.path().string());
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "cannot unpack the spoken digits: " << command;
   auto data = read_speech_folder(folder.path() / "fsdd");

@@ -5,7 +5,7 @@
 #include <limits>
 #include <ostream>
 
-#include "model/counted_new.h"
+#include "counted_new.h"
 #include "model/executor.h"
 #include "model/gradient_check.h"
 #include "model/network.h"

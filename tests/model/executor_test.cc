@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/counted_new.h"
+#include "counted_new.h"
 #include "model/gradient_check.h"
 #include "model/network.h"
 
