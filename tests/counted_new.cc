@@ -11,7 +11,9 @@ std::atomic<std::size_t> count{0};
 }  // namespace
 
 namespace muster {
-std::size_t allocations() { return count; }
+std::size_t allocations() {
+  return count;
+}
 }  // namespace muster
 
 void* operator new(std::size_t size) {
@@ -30,7 +32,15 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (void* memory = std::aligned_alloc(unit, (size + unit) / unit * unit)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}

@@ -58,25 +58,25 @@ class FederatedData {
 
 // The [data] section of a recipe. Unset optionals take the source's or the partition's default.
 struct DataOptions {
-  std::string source = "demo";    // catalogue name, or csv | npz | leaf | idx | cifar | speech with `path`
-  std::string path;               // file or folder; overrides where a catalogue source is looked for
-  std::string partition;          // "" = natural where the source has clients, else iid
+  std::string source = "demo";  // catalogue name, or csv | npz | leaf | idx | cifar | speech with `path`
+  std::string path;             // file or folder; overrides where a catalogue source is looked for
+  std::string partition;        // "" = natural where the source has clients, else iid
   std::optional<std::uint32_t> clients;
-  std::optional<double> alpha;    // Dirichlet concentration, or Synthetic's alpha
-  std::optional<double> beta;     // Synthetic's beta
+  std::optional<double> alpha;  // Dirichlet concentration, or Synthetic's alpha
+  std::optional<double> beta;   // Synthetic's beta
   std::uint32_t classes_per_client = 2;
-  std::string label_groups;       // classes of each block of clients, e.g. "0-2,3-6,4+7+9"; "" = AutoCFL's four
+  std::string label_groups;  // classes of each block of clients, e.g. "0-2,3-6,4+7+9"; "" = AutoCFL's four
   std::optional<std::uint32_t> rotations;  // 1, 2 or 4 (default) blocks of clients with turned images
-  bool imbalance = false;         // of every 20 clients, 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples
+  bool imbalance = false;  // of every 20 clients, 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples
   std::optional<std::uint32_t> samples_min;  // per client, where the partition draws sizes
   std::optional<std::uint32_t> samples_max;
   std::optional<double> test_fraction;  // of each client's samples, kept for its own test
-  bool merge_test = false;         // the source's test set joins the training samples before they are divided
+  bool merge_test = false;              // the source's test set joins the training samples before they are divided
   std::uint32_t edges = 1;
-  std::uint32_t exemplars = 0;     // per class, taken from the test set for the server
-  bool augment = false;            // random crop (padding 4) and flip, for training images
-  std::optional<bool> normalize;   // standardise on the training part; default: what the source is used with
-  std::string label = "label";     // csv column or npz array
+  std::uint32_t exemplars = 0;    // per class, taken from the test set for the server
+  bool augment = false;           // random crop (padding 4) and flip, for training images
+  std::optional<bool> normalize;  // standardise on the training part; default: what the source is used with
+  std::string label = "label";    // csv column or npz array
   std::string client = "client";
   std::string split = "split";
   std::vector<std::uint32_t> shape;  // height, width, channels for flat rows
@@ -87,7 +87,8 @@ struct DataOptions {
 
 // Reads the source and divides it among clients. Everything random comes from `seed`.
 // Errors name the key, the bad value and what is accepted, or the file and what is wrong with it.
-[[nodiscard]] Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options, std::uint64_t seed);
+[[nodiscard]] Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options,
+                                                                         std::uint64_t seed);
 
 // The augmentation that `options.augment` asks for.
 [[nodiscard]] Augmentation augmentation_of(const DataOptions& options);

@@ -22,8 +22,9 @@ namespace muster {
 
 struct EvaluationOptions {
   std::uint32_t every = 1;  // rounds
-  std::string on = "auto";  // global | clients | both | auto: global if there is a global test set, else clients, else none
-  Amount clients{1.0};      // how many clients are asked for their own test accuracy
+  std::string on =
+      "auto";           // global | clients | both | auto: global if there is a global test set, else clients, else none
+  Amount clients{1.0};  // how many clients are asked for their own test accuracy
 };
 
 // A parallel round on uniform devices: the slowest participant's training, the server's additions, and all bytes

@@ -31,7 +31,7 @@ struct StepRule {
 };
 
 struct BatchResult {
-  double loss_sum = 0;         // sum over the batch, before the step
+  double loss_sum = 0;  // sum over the batch, before the step
   std::uint32_t correct = 0;
 };
 

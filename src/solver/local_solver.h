@@ -28,8 +28,8 @@ struct LocalOptions {
   double learning_rate_decay = 1;  // factor per round
   double momentum = 0;
   double weight_decay = 0;
-  std::string optimizer = "sgd";  // sgd | adam
-  bool keep_optimizer = false;    // a client's momentum or Adam state outlives the task
+  std::string optimizer = "sgd";       // sgd | adam
+  bool keep_optimizer = false;         // a client's momentum or Adam state outlives the task
   std::uint32_t state_limit_mb = 512;  // per-client state in memory; more goes to the run's folder
   ObjectiveOptions objective;
 };
