@@ -3,14 +3,17 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/hash.h"
+#include "base/stopwatch.h"
 #include "engine/evaluator.h"
 #include "record/checkpoint.h"
 #include "record/progress.h"
@@ -43,6 +46,31 @@ std::uint64_t bits(double value) {
   return std::bit_cast<std::uint64_t>(value);
 }
 
+// The tallies of clients that took part, as (client, trained, dropped): dormant ones cost a checkpoint nothing.
+using TallyEntry = std::array<std::uint32_t, 3>;
+
+std::string pack_tallies(std::span<const ClientTally> tallies) {
+  std::string packed;
+  for (std::uint32_t k = 0; k < tallies.size(); ++k) {
+    if (tallies[k].trained == 0 && tallies[k].dropped == 0) continue;
+    const TallyEntry entry{k, tallies[k].trained, tallies[k].dropped};
+    packed.append(reinterpret_cast<const char*>(entry.data()), sizeof entry);
+  }
+  return packed;
+}
+
+// False, with `tallies` untouched, if `packed` is not of that form or names clients beyond.
+bool unpack_tallies(std::string_view packed, std::span<ClientTally> tallies) {
+  if (packed.size() % sizeof(TallyEntry) != 0) return false;
+  std::vector<TallyEntry> entries(packed.size() / sizeof(TallyEntry));
+  std::memcpy(entries.data(), packed.data(), packed.size());
+  if (std::any_of(entries.begin(), entries.end(), [&](const TallyEntry& e) { return e[0] >= tallies.size(); })) {
+    return false;
+  }
+  for (const auto& [client, trained, dropped] : entries) tallies[client] = {.trained = trained, .dropped = dropped};
+  return true;
+}
+
 class Simulation {
  public:
   Simulation(Recipe recipe, const SimulationOptions& options, RunFolder folder)
@@ -54,7 +82,11 @@ class Simulation {
 
  private:
   [[nodiscard]] bool keeps_own_models() const { return recipe_.aggregation.global == "none"; }
+  [[nodiscard]] double* timed(double RunProfile::*seconds) const {
+    return options_.profile ? &(options_.profile->*seconds) : nullptr;
+  }
   Status form_groups();
+  RoundPlan make_plan(std::uint32_t round) const;
   Status train_round(const RoundPlan& plan, RoundRecord& record);
   Status evaluate_round(RoundRecord& record);
   void sign(const RoundRecord& record);
@@ -63,7 +95,7 @@ class Simulation {
   Status load_checkpoint();
   Status restore(const Checkpoint& checkpoint);
   Status write_results(const RunSummary& summary);
-  void report(const RoundRecord& record);
+  Status write_round(const RoundRecord& record);
   RunSummary summarise(StopReason reason) const;
 
   Recipe recipe_;
@@ -99,6 +131,7 @@ class Simulation {
 
 Status Simulation::prepare(bool resuming) {
   started_s_ = now_s();
+  const Stopwatch watch(timed(&RunProfile::prepare_s));
   MUSTER_ASSIGN(data_, make_federated_data(recipe_.data, recipe_.data_seed.value_or(recipe_.seed)));
   MUSTER_ASSIGN(network_, make_network(recipe_.model, data_->shape(), data_->classes()));
   MUSTER_ASSIGN(objective_, make_objective(recipe_.local.objective));
@@ -121,6 +154,13 @@ Status Simulation::prepare(bool resuming) {
     solvers_.push_back(std::make_unique<LocalSolver>(network_, *data_, recipe_.local, augmentation_of(recipe_.data),
                                                      *objective_, *states_, recipe_.seed));
     links_.push_back(make_in_process_link(*solvers_.back(), recipe_.faults, partial, recipe_.seed));
+  }
+  if (RunProfile* profile = options_.profile) {
+    profile->threads = threads;
+    profile->solvers.resize(threads);
+    for (std::uint32_t worker = 0; worker < threads; ++worker) {
+      solvers_[worker]->set_profile(&profile->solvers[worker]);
+    }
   }
   host_ = make_thread_host(*pool_, links_);
   MUSTER_ASSIGN(evaluator_,
@@ -185,21 +225,22 @@ Status Simulation::form_groups() {
 Result<RunSummary> Simulation::run() {
   Progress progress(options_.quiet, recipe_.rounds, round_ + 1);
   StopReason reason = StopReason::kRounds;
+  if (options_.on_round) options_.on_round(0);
+  const Stopwatch watch(timed(&RunProfile::run_s));
   while (round_ < recipe_.rounds) {
     const double begun_s = now_s();
     RoundRecord record{.round = round_ + 1};
-    const RoundPlan plan = plan_round(recipe_.plan, grouping_, recipe_.seed, record.round);
-    MUSTER_TRY(train_round(plan, record));
+    MUSTER_TRY(train_round(make_plan(record.round), record));
     if (record.round % recipe_.evaluation.every == 0 || record.round == recipe_.rounds) {
       MUSTER_TRY(evaluate_round(record));
     }
     record.wall_s = now_s() - begun_s;
     round_ = record.round;
     sign(record);
-    report(record);
-    MUSTER_TRY(folder_.append_round(record));
+    MUSTER_TRY(write_round(record));
     progress.round(round_, record.accuracy ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
                                            : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+    if (options_.on_round) options_.on_round(round_);
     if (const auto stop = stop_after(record)) {
       reason = *stop;
       break;
@@ -213,10 +254,16 @@ Result<RunSummary> Simulation::run() {
   return summary;
 }
 
+RoundPlan Simulation::make_plan(std::uint32_t round) const {
+  const Stopwatch watch(timed(&RunProfile::plan_s));
+  return plan_round(recipe_.plan, grouping_, recipe_.seed, round);
+}
+
 Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   const double begun_s = now_s();
   std::span<const float> broadcast;
   if (aggregator_) {
+    const Stopwatch watch(timed(&RunProfile::aggregate_s));
     broadcast = aggregator_->broadcast();
     aggregator_->begin(model_);
   }
@@ -236,6 +283,7 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   double slowest_flops = 0;
   std::uint32_t models_merged = 0;
   const auto accept = [&](GroupUpdate& update) {
+    const Stopwatch watch(timed(&RunProfile::aggregate_s));
     if (aggregator_) aggregator_->add(update);
     if (keeps_own_models() && !update.members.empty()) {
       const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
@@ -262,7 +310,10 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     }
   };
   MUSTER_TRY(host_->run(tasks, *trainer_, accept));
-  if (aggregator_) aggregator_->finish(model_);
+  if (aggregator_) {
+    const Stopwatch watch(timed(&RunProfile::aggregate_s));
+    aggregator_->finish(model_);
+  }
   if (keeps_own_models()) record.bytes_up = record.bytes_down = 0;
 
   if (weight > 0) record.train_loss = loss_sum / weight;
@@ -328,7 +379,8 @@ void Simulation::sign(const RoundRecord& record) {
   chain_ = hasher.digest();
 }
 
-void Simulation::report(const RoundRecord& record) {
+Status Simulation::write_round(const RoundRecord& record) {
+  const Stopwatch watch(timed(&RunProfile::records_s));
   // Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
   const auto scalar = [&](const char* tag, const std::optional<double>& value) {
     if (value) (void)events_->scalar(record.round, tag, *value);
@@ -340,6 +392,7 @@ void Simulation::report(const RoundRecord& record) {
   scalar("participants", record.participants);
   scalar("cost_s", record.compute_s + record.comm_s);
   if (record.accuracy) (void)events_->flush();
+  return folder_.append_round(record);
 }
 
 std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) const {
@@ -352,6 +405,7 @@ std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) cons
 }
 
 Status Simulation::save_checkpoint() {
+  const Stopwatch watch(timed(&RunProfile::checkpoints_s));
   Checkpoint checkpoint{.round = round_};
   checkpoint.put_string("recipe", format_recipe(recipe_));
   checkpoint.put_floats("model", model_);
@@ -372,8 +426,8 @@ Status Simulation::save_checkpoint() {
   checkpoint.put_uint64("bytes-up", totals_.bytes_up);
   checkpoint.put_uint64("bytes-down", totals_.bytes_down);
   checkpoint.put_uint64("samples-trained", totals_.samples_trained);
-  checkpoint.put_string(
-      "tallies", std::string(reinterpret_cast<const char*>(tallies_.data()), tallies_.size() * sizeof(ClientTally)));
+  checkpoint.put_uint64("clients", tallies_.size());
+  checkpoint.put_string("tallies", pack_tallies(tallies_));
   checkpoint.put_floats("client-accuracy", evaluator_->client_accuracy());
   return write_checkpoint(folder_.checkpoints(), checkpoint);
 }
@@ -413,8 +467,12 @@ Status Simulation::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(const std::vector<double> totals, checkpoint.get_doubles("totals"));
   MUSTER_ASSIGN(const std::string tallies, checkpoint.get_string("tallies"));
   MUSTER_ASSIGN(const std::vector<float> client_accuracy, checkpoint.get_floats("client-accuracy"));
-  if (totals.size() != 10 || tallies.size() != tallies_.size() * sizeof(ClientTally)) {
-    return failure("checkpoint does not fit the recipe: {} clients expected", tallies_.size());
+  MUSTER_ASSIGN(const std::uint64_t clients, checkpoint.get_uint64("clients"));
+  if (clients != tallies_.size()) {
+    return failure("checkpoint holds {} clients, the recipe has {}", clients, tallies_.size());
+  }
+  if (totals.size() != 10 || !unpack_tallies(tallies, tallies_)) {
+    return failure("checkpoint of round {} has totals or tallies of another form", checkpoint.round);
   }
   const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional<double>(value); };
   totals_.accuracy_last = known(totals[0]);
@@ -430,7 +488,6 @@ Status Simulation::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(totals_.bytes_up, checkpoint.get_uint64("bytes-up"));
   MUSTER_ASSIGN(totals_.bytes_down, checkpoint.get_uint64("bytes-down"));
   MUSTER_ASSIGN(totals_.samples_trained, checkpoint.get_uint64("samples-trained"));
-  std::copy(tallies.begin(), tallies.end(), reinterpret_cast<char*>(tallies_.data()));
   evaluator_->restore_client_accuracy(client_accuracy);
   broken_rounds_ = static_cast<std::uint32_t>(broken);
   model_ = std::move(model);
@@ -473,6 +530,7 @@ RunSummary Simulation::summarise(StopReason reason) const {
 }
 
 Status Simulation::write_results(const RunSummary& summary) {
+  const Stopwatch watch(timed(&RunProfile::records_s));
   MUSTER_TRY(folder_.write("summary.json", to_json(summary) + "\n"));
   const std::span<const float> accuracy = evaluator_->client_accuracy();
   std::vector<std::int64_t> group_of(data_->clients(), -1);

@@ -11,13 +11,27 @@
 
 namespace muster {
 
+// Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
+struct RunProfile {
+  std::uint32_t threads = 0;
+  double prepare_s = 0;  // before the first round
+  double run_s = 0;      // all rounds and the results, of which
+  double plan_s = 0;
+  double aggregate_s = 0;
+  double records_s = 0;  // lines, events, the files at the end
+  double checkpoints_s = 0;
+  std::vector<SolverProfile> solvers;  // one per thread
+};
+
 struct SimulationOptions {
   std::uint32_t threads = 0;  // 0 = all cores
   std::filesystem::path out = "runs";
   bool quiet = false;  // no progress on stderr
   const std::atomic<bool>* interrupt =
       nullptr;  // when it becomes true the current round ends, is saved, and that is all
-  std::function<void(const std::string&)> say;  // notes for people, e.g. what data were found
+  std::function<void(const std::string&)> say;        // notes for people, e.g. what data were found
+  std::function<void(std::uint32_t round)> on_round;  // called with 0 when all is ready, then after every round
+  RunProfile* profile = nullptr;                      // filled as the run goes on; borrowed
 };
 
 // Trains, evaluates, records. A run that diverges is a result, not an error.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/stopwatch.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/loss.h"
 #include "model/layer.h"
@@ -67,6 +68,14 @@ void run(const std::vector<Call>& calls, const Pass& pass) {
   for (const Call& call : calls) call(pass);
 }
 
+void run(const std::vector<Call>& calls, const Pass& pass, ExecutorProfile& profile,
+         double ExecutorProfile::LayerTime::*seconds) {
+  for (const Call& call : calls) {
+    const Stopwatch watch(&(profile.layers[call.layer].*seconds));
+    call(pass);
+  }
+}
+
 Activation compile(const Network& network, Compiler& compiler, float* input) {
   const Shape shape = network.input();
   Activation activation{.data = input,
@@ -105,6 +114,7 @@ struct Executor::Impl {
   Floats moment2;
   bool has_drift = false;
   double adam_steps = 0;
+  ExecutorProfile* profile = nullptr;
 
   Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
     MUSTER_CHECK(network && max_batch >= 1, "an executor needs a network and a batch size");
@@ -177,11 +187,28 @@ struct Executor::Impl {
 
   BatchResult forward_backward(std::uint32_t batch, const Pass& pass) {
     const Plan& made = plan(batch);
+    if (profile) return profiled_forward_backward(made, batch, pass);
     run(made.lists.train, pass);
     const BatchResult result = loss(made, batch, true);
     run(made.lists.backward, pass);
     return result;
   }
+
+  BatchResult profiled_forward_backward(const Plan& made, std::uint32_t batch, const Pass& pass) const {
+    if (profile->layers.empty()) {
+      for (const std::string& name : made.lists.layers) profile->layers.push_back({.name = name});
+    }
+    run(made.lists.train, pass, *profile, &ExecutorProfile::LayerTime::forward_s);
+    BatchResult result;
+    {
+      const Stopwatch watch(&profile->loss_s);
+      result = loss(made, batch, true);
+    }
+    run(made.lists.backward, pass, *profile, &ExecutorProfile::LayerTime::backward_s);
+    return result;
+  }
+
+  double* timed(double ExecutorProfile::*seconds) const { return profile ? &(profile->*seconds) : nullptr; }
 
   void ensure(Floats& buffer) const {
     if (buffer.empty()) buffer = Floats(weights.size());
@@ -220,6 +247,7 @@ std::uint32_t Executor::max_batch() const {
 
 void Executor::load(std::span<const float> flat) {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  const Stopwatch watch(impl_->timed(&ExecutorProfile::load_s));
   impl_->pack(flat.data(), impl_->weights);
   for (const Statistic& place : impl_->statistic_places) {
     std::memcpy(impl_->statistics.data() + place.at, flat.data() + place.flat, place.size * sizeof(float));
@@ -228,6 +256,7 @@ void Executor::load(std::span<const float> flat) {
 
 void Executor::store(std::span<float> flat) const {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  const Stopwatch watch(impl_->timed(&ExecutorProfile::store_s));
   impl_->unpack(impl_->weights, flat.data());
   for (const Statistic& place : impl_->statistic_places) {
     std::memcpy(flat.data() + place.flat, impl_->statistics.data() + place.at, place.size * sizeof(float));
@@ -320,6 +349,7 @@ BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
   pass.scale = 1 / static_cast<float>(batch);
   pass.gradient = impl_->gradient.data();
   const BatchResult result = impl_->forward_backward(batch, pass);
+  const Stopwatch watch(impl_->timed(&ExecutorProfile::step_s));
   impl_->step(rule);
   return result;
 }
@@ -351,6 +381,10 @@ void Executor::logits(std::uint32_t batch, std::span<float> out) const {
   for (std::uint32_t b = 0; b < batch; ++b) {
     std::memcpy(out.data() + b * outputs, logits.data + b * logits.sample_stride, outputs * sizeof(float));
   }
+}
+
+void Executor::set_profile(ExecutorProfile* profile) {
+  impl_->profile = profile;
 }
 
 std::size_t Executor::arena_bytes() const {

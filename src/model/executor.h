@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "model/network.h"
 
@@ -33,6 +35,21 @@ struct StepRule {
 struct BatchResult {
   double loss_sum = 0;  // sum over the batch, before the step
   std::uint32_t correct = 0;
+};
+
+// Where an executor's time goes, in seconds. Layers in the order of the network, a composite before its parts (and
+// without their time).
+struct ExecutorProfile {
+  struct LayerTime {
+    std::string name;
+    double forward_s = 0;
+    double backward_s = 0;  // with the step of the weights, for plain SGD
+  };
+  std::vector<LayerTime> layers;
+  double loss_s = 0;
+  double step_s = 0;   // momentum and Adam
+  double load_s = 0;   // from the flat vector
+  double store_s = 0;  // and back
 };
 
 // Not thread-safe: one per worker. Preconditions on sizes are checked (a violation is a bug).
@@ -78,6 +95,9 @@ class Executor {
   void logits(std::uint32_t batch, std::span<float> out) const;
 
   [[nodiscard]] std::size_t arena_bytes() const;
+
+  // Adds the time of everything but evaluate() to `profile` (borrowed) from now on; null: no more, which is the default.
+  void set_profile(ExecutorProfile* profile);
 
  private:
   struct Impl;

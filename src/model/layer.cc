@@ -57,8 +57,12 @@ Compiler::Compiler(std::uint32_t batch, std::uint32_t max_batch, float* arena, f
 Activation Compiler::add(const Layer& layer, const Activation& in, const Request& want) {
   const std::size_t weights_end = weights_at_ + layer.packed_size();
   const std::size_t statistics_end = statistics_at_ + statistics_floats(layer);
+  const std::uint32_t around = layer_;
+  layer_ = static_cast<std::uint32_t>(lists_.layers.size());
+  lists_.layers.push_back(layer.name());
   std::vector<Call> earlier = std::exchange(lists_.backward, {});
   Activation out = layer.compile(*this, in, want);
+  layer_ = around;
   MUSTER_CHECK(out.format == want.format && out.halo >= want.halo, "{} delivers another format than asked",
                layer.name());
   MUSTER_CHECK(out.shape == layer.output(), "{} delivers another shape than promised", layer.name());
@@ -69,8 +73,8 @@ Activation Compiler::add(const Layer& layer, const Activation& in, const Request
 }
 
 void Compiler::forward(const Call& call) {
-  lists_.train.push_back(call);
-  lists_.evaluate.push_back(call);
+  forward_train(call);
+  forward_evaluate(call);
 }
 
 float* Compiler::take(std::size_t count, std::size_t tag) {

@@ -93,6 +93,9 @@ class Call {
   }
   void operator()(const Pass& pass) const { run_(captured_, pass); }
 
+  // Which layer it belongs to, for profiles: an index into Compiler::Lists::layers.
+  std::uint32_t layer = 0;
+
  private:
   void (*run_)(const void*, const Pass&);
   alignas(16) unsigned char captured_[kCapacity];
@@ -125,6 +128,7 @@ class Compiler {
     std::vector<Call> train;     // forward, for training
     std::vector<Call> evaluate;  // forward, for evaluation
     std::vector<Call> backward;
+    std::vector<std::string> layers;  // names, in the order in which they were added; a composite before its children
   };
 
   // A first compilation over a dummy arena measures (arena_floats, layout); its calls are thrown away.
@@ -139,10 +143,10 @@ class Compiler {
   // Appends to the lists. Backward calls of a layer run in the order given, before those of the layers added earlier;
   // a composite puts what must precede its children's backward calls in with backward_first.
   void forward(const Call& call);
-  void forward_train(const Call& call) { lists_.train.push_back(call); }
-  void forward_evaluate(const Call& call) { lists_.evaluate.push_back(call); }
-  void backward(const Call& call) { lists_.backward.push_back(call); }
-  void backward_first(const Call& call) { lists_.backward.insert(lists_.backward.begin(), call); }
+  void forward_train(const Call& call) { lists_.train.push_back(owned(call)); }
+  void forward_evaluate(const Call& call) { lists_.evaluate.push_back(owned(call)); }
+  void backward(const Call& call) { lists_.backward.push_back(owned(call)); }
+  void backward_first(const Call& call) { lists_.backward.insert(lists_.backward.begin(), owned(call)); }
 
   // The packed parameters of the layer being compiled, their offset for begin_update, and its running statistics
   // (tensor after tensor, each padded to kPad floats).
@@ -166,6 +170,10 @@ class Compiler {
 
  private:
   float* take(std::size_t count, std::size_t tag);
+  [[nodiscard]] Call owned(Call call) const {
+    call.layer = layer_;
+    return call;
+  }
 
   std::uint32_t batch_;
   std::uint32_t max_batch_;
@@ -177,6 +185,7 @@ class Compiler {
   std::size_t scratch_count_ = 0;
   std::size_t weights_at_ = 0;
   std::size_t statistics_at_ = 0;
+  std::uint32_t layer_ = 0;  // the one being compiled
   std::vector<std::size_t> layout_;
   Lists lists_;
 };

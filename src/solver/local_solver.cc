@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/stopwatch.h"
+
 namespace muster {
 namespace {
 
@@ -68,10 +70,16 @@ std::uint64_t LocalSolver::step_budget(std::uint32_t samples, double work) const
 }
 
 Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
+  const Stopwatch watch(timed(&SolverProfile::train_s));
+  executor_.set_profile(profile_ ? &profile_->executor : nullptr);
   const Network& network = executor_.network();
   const std::uint32_t samples = data_.train_count(task.client);
   if (samples == 0) return TrainReply{Dropped{task.client, DropReason::kNoSamples}};
-  const SampleView view = data_.train(task.client, buffer_);
+  SampleView view;
+  {
+    const Stopwatch making(timed(&SolverProfile::samples_s));
+    view = data_.train(task.client, buffer_);
+  }
 
   std::span<const float> received = task.model;
   if (task.own_model) {
@@ -133,8 +141,11 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     epoch_samples = 0;
     for (std::uint32_t at = 0; at < samples && update.steps < budget; at += options_.batch_size) {
       const std::uint32_t batch = std::min(options_.batch_size, samples - at);
-      gather(view, std::span(order_).subspan(at, batch), augmentation_, &augment, executor_.input(batch),
-             executor_.labels(batch));
+      {
+        const Stopwatch gathering(timed(&SolverProfile::gather_s));
+        gather(view, std::span(order_).subspan(at, batch), augmentation_, &augment, executor_.input(batch),
+               executor_.labels(batch));
+      }
       const BatchResult result = executor_.train(batch, rule);
       epoch_loss += result.loss_sum;
       epoch_samples += batch;
@@ -190,6 +201,8 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
 }
 
 Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view) {
+  const Stopwatch watch(timed(&SolverProfile::evaluate_s));
+  executor_.set_profile(nullptr);
   if (!model.empty()) executor_.load(model);
   Evaluation total{.samples = view.size()};
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
@@ -210,7 +223,12 @@ Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, Cl
     MUSTER_ASSIGN(const bool present, states_.get(client, kModelSlot, own_model_));
     if (present) model = own_model_;
   }
-  return evaluate(model, data_.test(client, buffer_));
+  SampleView view;
+  {
+    const Stopwatch making(timed(&SolverProfile::evaluate_s));
+    view = data_.test(client, buffer_);
+  }
+  return evaluate(model, view);
 }
 
 }  // namespace muster

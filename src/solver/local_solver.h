@@ -70,6 +70,15 @@ struct Evaluation {
   double loss_sum = 0;
 };
 
+// Where a solver's time goes, in seconds.
+struct SolverProfile {
+  double train_s = 0;     // all of train(), of which
+  double samples_s = 0;   // having the client's samples (virtual clients generate them)
+  double gather_s = 0;    // batches as floats
+  double evaluate_s = 0;  // all of evaluate() and evaluate_client()
+  ExecutorProfile executor;
+};
+
 // One per worker; not thread-safe. `data`, `objective` and `states` outlive it and are shared.
 class LocalSolver {
  public:
@@ -84,7 +93,11 @@ class LocalSolver {
   // On the client's own test samples; with `own_model` the client's own model where it has one.
   [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model);
 
+  // Adds to `profile` (borrowed) from now on; null: no more, which is the default.
+  void set_profile(SolverProfile* profile) { profile_ = profile; }
+
  private:
+  [[nodiscard]] double* timed(double SolverProfile::*seconds) { return profile_ ? &(profile_->*seconds) : nullptr; }
   [[nodiscard]] std::uint64_t step_budget(std::uint32_t samples, double work) const;
   // The mean gradient over all of the client's samples at the loaded model.
   void compute_full_gradient(const SampleView& view);
@@ -96,6 +109,7 @@ class LocalSolver {
   ClientStates& states_;
   const std::uint64_t seed_;
 
+  SolverProfile* profile_ = nullptr;
   Executor executor_;
   SampleBuffer buffer_;
   std::vector<std::uint32_t> order_;

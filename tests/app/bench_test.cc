@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/bench_check.h"
+#include "app/bench_scale.h"
 #include "app/bench_train.h"
 #include "app/child_process.h"
 #include "process.h"
@@ -53,6 +54,22 @@ TEST(BenchRate, IsTheMiddleOfTheWindows) {
   EXPECT_EQ(rate_of({3, 1, 2}).median, 2);
   EXPECT_EQ(rate_of({4, 1, 2, 3}).median, 2.5);
   EXPECT_EQ(rate_of({4, 1, 2}).highest, 4);
+}
+
+TEST(BenchScale, MemoryStaysFlatOverRounds) {
+  const auto cases = run_scale_bench({.clients = 100'000,
+                                      .rounds = 30,
+                                      .mnist_rounds = 2,
+                                      .models = 3,
+                                      .parameters = 100'000,
+                                      .say = [](const std::string&) {}});
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  ASSERT_EQ(cases->size(), 5u);
+  for (const ScaleCase& c : *cases) {
+    EXPECT_GT(c.at_most, 0) << c.name;
+    EXPECT_FALSE(c.unit.empty()) << c.name;
+  }
+  EXPECT_TRUE((*cases)[2].ok()) << (*cases)[2].name << ": " << (*cases)[2].value << " %";
 }
 
 TEST(ChildProcess, AnswersLineByLine) {
@@ -120,6 +137,25 @@ TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
     GTEST_SKIP() << "NOT COMPARED: there is no PyTorch here";
   }
   EXPECT_NEAR(row["ratio"], row["samples_per_s"].get<double>() / row["reference_samples_per_s"].get<double>(), 1e-9);
+}
+
+TEST_F(BenchCommand, ProfilePartsMakeUpTheWholeRun) {
+  const Finished finished =
+      bench({"profile", "fedavg", "--rounds", "2", "--threads", "2", "--json", "--set", "data.source=blobs", "--set",
+             "data.clients=20", "--set", "plan.sample-clients=5", "--set", "model.name=cnn"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  double share = 0;
+  std::vector<std::string> layers;
+  for (const auto& part : json["parts"]) {
+    share += part["share"].get<double>();
+    EXPECT_GE(part["seconds"], 0);
+    if (part["part"] == "backward") layers.push_back(part["layer"]);
+    const bool always = part["part"] == "forward" || part["part"] == "gather";
+    EXPECT_TRUE(!always || part["seconds"] > 0) << part.dump();
+  }
+  EXPECT_NEAR(share, 1, 0.02);
+  EXPECT_THAT(layers, testing::ElementsAre("dense1", "conv2", "conv1"));
 }
 
 TEST_F(BenchCommand, UnknownWorkloadsAreUsageErrors) {

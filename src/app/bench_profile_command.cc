@@ -1,0 +1,137 @@
+// `muster bench profile`: where the time of a run goes, in shares of wall time times threads.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/bench_commands.h"
+#include "app/temporary_folder.h"
+#include "engine/simulation.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+  std::string recipe = "demo";
+  std::vector<std::string> settings;
+  std::uint32_t rounds = 0;
+  std::uint32_t threads = 0;
+  bool json = false;
+};
+
+struct Part {
+  std::string name;
+  std::string layer;  // "" if it is no layer's
+  double seconds = 0;
+};
+
+// Every part once; the last, idle, is what remains of all threads' time.
+std::vector<Part> parts_of(const RunProfile& profile) {
+  std::vector<Part> parts;
+  SolverProfile sum;
+  for (const SolverProfile& solver : profile.solvers) {
+    sum.train_s += solver.train_s;
+    sum.samples_s += solver.samples_s;
+    sum.gather_s += solver.gather_s;
+    sum.evaluate_s += solver.evaluate_s;
+    sum.executor.load_s += solver.executor.load_s;
+    sum.executor.store_s += solver.executor.store_s;
+    sum.executor.loss_s += solver.executor.loss_s;
+    sum.executor.step_s += solver.executor.step_s;
+    // A thread that trained nobody has no layers.
+    if (sum.executor.layers.empty()) {
+      sum.executor.layers = solver.executor.layers;
+    } else {
+      for (std::size_t i = 0; i < solver.executor.layers.size(); ++i) {
+        sum.executor.layers[i].forward_s += solver.executor.layers[i].forward_s;
+        sum.executor.layers[i].backward_s += solver.executor.layers[i].backward_s;
+      }
+    }
+  }
+  parts.push_back({"plan", "", profile.plan_s});
+  parts.push_back({"samples", "", sum.samples_s});
+  parts.push_back({"gather", "", sum.gather_s});
+  parts.push_back({"load", "", sum.executor.load_s});
+  for (const auto& layer : sum.executor.layers) parts.push_back({"forward", layer.name, layer.forward_s});
+  parts.push_back({"loss", "", sum.executor.loss_s});
+  for (auto layer = sum.executor.layers.rbegin(); layer != sum.executor.layers.rend(); ++layer) {
+    parts.push_back({"backward", layer->name, layer->backward_s});
+  }
+  parts.push_back({"step", "", sum.executor.step_s});
+  parts.push_back({"store", "", sum.executor.store_s});
+  double local = 0;
+  for (std::size_t i = 1; i < parts.size(); ++i) local += parts[i].seconds;
+  parts.push_back({"local rest", "", std::max(0.0, sum.train_s - local)});
+  parts.push_back({"aggregation", "", profile.aggregate_s});
+  parts.push_back({"evaluation", "", sum.evaluate_s});
+  parts.push_back({"records", "", profile.records_s});
+  parts.push_back({"checkpoints", "", profile.checkpoints_s});
+  double busy = 0;
+  for (const Part& part : parts) busy += part.seconds;
+  parts.push_back({"idle", "", std::max(0.0, profile.run_s * profile.threads - busy)});
+  return parts;
+}
+
+void print(const RunProfile& profile, const RunSummary& summary, bool json) {
+  const std::vector<Part> parts = parts_of(profile);
+  const double all_s = profile.run_s * profile.threads;
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Part& part : parts) {
+      list.push_back({{"part", part.name}, {"seconds", part.seconds}, {"share", part.seconds / all_s}});
+      if (!part.layer.empty()) list.back()["layer"] = part.layer;
+    }
+    const nlohmann::ordered_json object{{"recipe", summary.recipe},
+                                        {"rounds", summary.rounds},
+                                        {"threads", profile.threads},
+                                        {"prepare_s", profile.prepare_s},
+                                        {"run_s", profile.run_s},
+                                        {"samples_trained", summary.samples_trained},
+                                        {"parts", list}};
+    fmt::print("{}\n", object.dump());
+    return;
+  }
+  fmt::print("{}: {} rounds in {:.3f} s on {} threads, after {:.3f} s of preparation; {}, {} parameters\n",
+             summary.recipe, summary.rounds, profile.run_s, profile.threads, profile.prepare_s, summary.data,
+             summary.parameters);
+  for (const Part& part : parts) {
+    if (part.seconds == 0) continue;
+    fmt::print("{:<12} {:<24} {:>9.4f} s {:>6.1f} %\n", part.name, part.layer, part.seconds,
+               100 * part.seconds / all_s);
+  }
+}
+
+Status bench_profile(const Arguments& arguments) {
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+  for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
+  if (arguments.rounds > 0) recipe.rounds = arguments.rounds;
+  MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
+  RunProfile profile;
+  MUSTER_ASSIGN(
+      const RunSummary summary,
+      simulate(recipe, {.threads = arguments.threads, .out = folder.path(), .quiet = true, .profile = &profile}));
+  print(profile, summary, arguments.json);
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  return {};
+}
+
+}  // namespace
+
+void add_bench_profile_command(CLI::App& bench, Outcome& outcome) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = bench.add_subcommand("profile", "Where the time of a run goes");
+  command->add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file; default: demo");
+  command->add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--threads", arguments->threads, "Worker threads; default: all cores")
+      ->check(CLI::Range(1u, 1024u));
+  command->add_flag("--json", arguments->json, "The result as one JSON object");
+  command->footer("Example:\n  muster bench profile fedavg --set model.name=cnn --rounds 5 --threads 1");
+  command->callback([arguments, &outcome] { outcome = bench_profile(*arguments); });
+}
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// `muster bench scale`: a million clients in little memory, a thousand in a second, models merged as fast as memory.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/bench_commands.h"
+#include "app/bench_scale.h"
+
+namespace muster {
+namespace {
+
+Status bench_scale(bool json) {
+  const ScaleBenchOptions options{
+      .say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); }};
+  MUSTER_ASSIGN(const std::vector<ScaleCase> cases, run_scale_bench(options));
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const ScaleCase& c : cases) {
+      list.push_back({{"case", c.name},
+                      {"value", c.value},
+                      {"unit", c.unit},
+                      {"at_most", c.at_most},
+                      {"ok", c.ok()},
+                      {"note", c.note}});
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"cases", list}}.dump());
+  } else {
+    for (const ScaleCase& c : cases) {
+      fmt::print("{:<4} {}: {:.2f} {} (at most {}){}\n", c.ok() ? "ok" : "over", c.name, c.value, c.unit, c.at_most,
+                 c.note.empty() ? "" : "; " + c.note);
+    }
+  }
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  return {};
+}
+
+}  // namespace
+
+void add_bench_scale_command(CLI::App& bench, Outcome& outcome) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      bench.add_subcommand("scale", "A million virtual clients, MNIST by a thousand, merging large models");
+  command->add_flag("--json", *json, "The result as one JSON object");
+  command->footer("Example:\n  muster bench scale --json");
+  command->callback([json, &outcome] { outcome = bench_scale(*json); });
+}
+
+}  // namespace muster
