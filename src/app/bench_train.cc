@@ -87,7 +87,12 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
 
   const double loss_before = federation->model_loss();
   if (reference) MUSTER_TRY(reference->prepare(workload.name));
-  MUSTER_TRY(federation->train_for(0));  // warms up
+  MUSTER_TRY(federation->train_for(0));  // warms up, by an amount of work that does not depend on the clock
+  const double loss_after = federation->update_loss();
+  if (!(loss_after < loss_before)) {
+    row.wrong = fmt::format("training took the test loss from {:.6g} to {:.6g}", loss_before, loss_after);
+    return row;
+  }
   std::vector<double> ours;
   std::vector<double> theirs[std::size(kModes)];
   const Turns plan = turns(options.seconds);
@@ -99,11 +104,6 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
       MUSTER_ASSIGN(const double other, reference->window(kModes[mode], plan.seconds));
       theirs[mode].push_back(other);
     }
-  }
-  const double loss_after = federation->update_loss();
-  if (!(loss_after < loss_before)) {
-    row.wrong = fmt::format("training took the test loss from {:.6g} to {:.6g}", loss_before, loss_after);
-    return row;
   }
   row.ours = rate_of(ours);
   row.gflops = row.ours->median * useful_flops(*network) / 1e9;
