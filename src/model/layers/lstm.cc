@@ -94,8 +94,7 @@ class Lstm : public Layer {
       work.x = turned;
       work.x_stride = dimension;
     }
-    work.products = compiler.floats(places * work.wide);
-    work.gates = compiler.floats(places * 4 * work.width);
+    work.gates = compiler.floats(places * work.wide);
     work.c = compiler.floats(places * work.width);
     work.tanh_c = compiler.floats(places * work.width);
     work.h = compiler.floats(places * work.width);
@@ -130,14 +129,13 @@ class Lstm : public Layer {
     std::uint32_t units;
     bool every_word;
     std::size_t width;  // of a state
-    std::size_t wide;   // of the products
+    std::size_t wide;   // of the gates
     const float* weights;
     std::size_t offset;
     const float* x;
     float* dx;
     std::size_t x_stride;
-    float* products;  // and, in the backward pass, their gradient
-    float* gates;
+    float* gates;  // products, then activated, then the gradient of the products
     float* c;
     float* tanh_c;
     float* h;
@@ -147,15 +145,15 @@ class Lstm : public Layer {
 
     void forward() const {
       const float* bias = weights + input.packed() + recurrent.packed();
-      dense->forward(input, std::size_t{words} * batch, x, x_stride, weights, bias, products, wide, false);
+      dense->forward(input, std::size_t{words} * batch, x, x_stride, weights, bias, gates, wide, false);
       for (std::size_t t = 0; t < words; ++t) {
         const std::size_t at = t * batch * width;
         const std::size_t before = at - batch * width;
-        float* z = products + t * batch * wide;
+        float* z = gates + t * batch * wide;
         if (t > 0) {
           dense->forward(recurrent, batch, h + before, width, weights + input.packed(), nullptr, z, wide, false);
         }
-        cell->forward(batch, units, z, wide, gates + 4 * at, t > 0 ? c + before : nullptr, c + at, tanh_c + at, h + at);
+        cell->forward(batch, units, z, wide, t > 0 ? c + before : nullptr, c + at, tanh_c + at, h + at);
       }
     }
 
@@ -171,24 +169,22 @@ class Lstm : public Layer {
       for (std::size_t t = words; t-- > 0;) {
         const std::size_t at = t * batch * width;
         const std::size_t before = at - batch * width;
-        float* dz = products + t * batch * wide;
-        cell->backward(batch, units, gates + 4 * at, t > 0 ? c + before : nullptr, tanh_c + at, dh + at, t + 1 < words,
-                       dc, dz, wide);
+        float* dz = gates + t * batch * wide;
+        cell->backward(batch, units, dz, wide, t > 0 ? c + before : nullptr, tanh_c + at, dh + at, t + 1 < words, dc);
         // Where every word's state has a reader its gradient is already there; else this is all of it.
         if (t > 0) {
           dense->forward(turned, batch, dz, wide, transposed, every_word ? nullptr : zeros, dh + before, width, false);
         }
       }
       const std::size_t end = input.packed() + recurrent.packed();
-      if (dx) dense->backward(input, 0, 1, rows, products, wide, weights, nullptr, dx, x_stride, panel);
-      dense->update(input, 0, 1, rows, x, x_stride, products, wide, pass.scale,
-                    begin_update(pass, offset, input.packed()), nullptr);
+      if (dx) dense->backward(input, 0, 1, rows, gates, wide, weights, nullptr, dx, x_stride, panel);
+      dense->update(input, 0, 1, rows, x, x_stride, gates, wide, pass.scale, begin_update(pass, offset, input.packed()),
+                    nullptr);
       float* target = begin_update(pass, offset + input.packed(), recurrent.packed());
       if (words > 1) {
-        dense->update(recurrent, 0, 1, rows - batch, h, width, products + batch * wide, wide, pass.scale, target,
-                      nullptr);
+        dense->update(recurrent, 0, 1, rows - batch, h, width, gates + batch * wide, wide, pass.scale, target, nullptr);
       }
-      dense->update_bias(rows, input.out_padded, products, wide, pass.scale,
+      dense->update_bias(rows, input.out_padded, gates, wide, pass.scale,
                          begin_update(pass, offset + end, input.out_padded));
     }
   };
