@@ -56,7 +56,7 @@ Result<TorchReference> TorchReference::start() {
     if (!hello || !(*hello)["torch"].is_string()) continue;
     return TorchReference(std::move(child).value(), (*hello)["torch"].get<std::string>());
   }
-  return failure("no PyTorch to compare with; on Debian: apt-get install python3-torch");
+  return failure("no PyTorch to compare with; on Debian: apt-get install python3-torch libopenblas0-pthread");
 }
 
 Result<std::vector<double>> TorchReference::losses(std::string_view workload, const std::filesystem::path& weights,
