@@ -39,7 +39,7 @@ Result<RunFolder> RunFolder::open(const std::filesystem::path& out, const std::s
     if (!clean.has_filename()) clean = clean.parent_path();
     if (std::filesystem::is_regular_file(clean / "recipe.toml", ignored)) return RunFolder(clean);
   }
-  return usage_error("--resume {}: no run there: want a run's folder, or its id under {}", run, out.string());
+  return usage_error("{}: no run there; want a run's folder, or its id under {}", run, out.string());
 }
 
 Status RunFolder::write(const std::string& file, std::string_view content) const {
