@@ -1,13 +1,16 @@
-// Grouping: who trains together. Groups are ordered lists of clients; clients in no group are idle and listed, never
-// lost.
+// Grouping: who trains together. From what is known of the clients -> groups, each an ascending list of clients, in
+// the order of their first members. Clients in no group are idle and listed, never lost.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
+#include "base/rows.h"
 
 namespace muster {
 
@@ -33,17 +36,79 @@ class Grouping {
   std::vector<ClientId> idle_;
 };
 
-// The [grouping] section of a recipe.
+// The [grouping] section of a recipe. A key that is not set takes its method's default; a key that is set must be one
+// of the method's.
 struct GroupingOptions {
   std::string method = "singletons";
+  std::optional<std::uint32_t> size;            // clients per group
+  std::optional<std::uint32_t> groups;          // number of groups
+  std::optional<std::uint32_t> max_iterations;  // of balanced k-means
+  std::string rows;                             // all | exact: as many groups as clusters have members, or `groups`
+  std::string score;                            // kl | gini | cosine | wasserstein
+  std::optional<std::uint64_t> min_samples;     // a group is complete when its members have so many
+  std::optional<std::uint32_t> max_clients;     // or when it has so many members
+  std::string first;                            // random | uniform: a group's first member
+  std::optional<std::uint32_t> clusters;        // of like clients, which are then dealt to groups
+  std::optional<std::uint32_t> min_size;        // clients per group at least
+  std::optional<double> max_cov;                // a group is complete when its coefficient of variation is below
+  std::string tail;                             // discard | keep | merge: a last group that is too small
+  std::optional<double> lambda;                 // weight of rarely selected clients
+  std::string metric;                           // l1 | l2 | cosine
+  std::string linkage;                          // single | complete | average | ward
+  std::optional<double> threshold;              // clusters nearer than this are merged
+  std::optional<double> min_gap;                // share of the largest distance that a gap must have
+  std::optional<bool> weighted;                 // votes count by samples
+  std::optional<double> epsilon_mean;           // split when the mean update is shorter than this
+  std::optional<double> epsilon_max;            // and the longest update longer than this
 };
 
-// What a grouping method may look at: how many training samples each client has.
+// What a method may look at. Rows and lists have an entry per client, or are empty where a method does without.
+// Borrowed for the call.
 struct GroupingInput {
-  std::span<const std::uint32_t> samples;
+  std::span<const std::uint32_t> samples;   // training samples of each client; its size is the number of clients
+  RowsView<std::uint32_t> labels;           // label counts
+  RowsView<float> vectors;                  // updates, weights, confidences, or losses (a column per model)
+  std::span<const std::uint32_t> edges;     // the edge each client belongs to; empty = all to one
+  std::span<const std::uint32_t> selected;  // how often each client was selected before; empty = never
+  RowsView<float> centres;                  // where groups are now (nearest-centre); empty = to be found
 };
 
-// Every client alone; clients without samples are idle.
+// When and how many: what changes from one forming of groups to the next.
+struct GroupingCall {
+  std::uint64_t seed = 1;
+  std::uint32_t round = 1;              // from 1
+  std::optional<std::uint32_t> groups;  // overrides GroupingOptions::groups, for counts that grow
+  std::uint32_t edge = 0;               // set by form_groups() for each edge in turn
+};
+
+// What of GroupingInput a method cannot do without.
+enum class GroupingNeed { kNothing, kLabels, kVectors, kLabelsOrVectors };
+
+struct GrouperEntry {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> keys;
+  GroupingNeed need = GroupingNeed::kNothing;
+  bool takes_broken_vectors = false;  // others refuse vectors that are not finite
+};
+// Every method, in the order of the documentation.
+[[nodiscard]] std::vector<GrouperEntry> groupers();
+
+// Every client alone, in id order; clients without samples are idle. What form_groups() does for "singletons".
 [[nodiscard]] Grouping group_singletons(const GroupingInput& input);
+
+// Fails if the method is unknown, or if a key is set that is not one of the method's.
+[[nodiscard]] Status check_grouping(const GroupingOptions& options);
+
+struct FormedGroups {
+  Grouping grouping;
+  std::vector<std::string> notes;  // what was out of the ordinary, a line each
+};
+
+// Groups the clients of every edge on their own, so that no group crosses edges; where a number of groups is wanted it
+// is shared out by clients, at least one per edge. Clients without samples are idle. Errors name the key or the input,
+// the bad value and what is accepted. Deterministic in options, input and call.
+[[nodiscard]] Result<FormedGroups> form_groups(const GroupingOptions& options, const GroupingInput& input,
+                                               const GroupingCall& call);
 
 }  // namespace muster

@@ -1,0 +1,165 @@
+// What form_groups() promises for every method: checked over the catalogue, and its own errors.
+#include "grouping/grouping.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace muster {
+namespace {
+
+using Lists = std::vector<std::vector<std::uint32_t>>;
+
+Lists lists_of(const Grouping& grouping) {
+  Lists lists;
+  for (std::uint32_t g = 0; g < grouping.count(); ++g) {
+    lists.emplace_back();
+    for (const ClientId client : grouping.members({g})) lists.back().push_back(client.value);
+  }
+  return lists;
+}
+
+// Sixty clients of ten skewed classes with two of them empty, and vectors in three bundles.
+struct Federation {
+  Rows<std::uint32_t> labels{60, 10};
+  Rows<float> vectors{60, 8};
+  std::vector<std::uint32_t> samples = std::vector<std::uint32_t>(60);
+  std::vector<std::uint32_t> edges = std::vector<std::uint32_t>(60);
+
+  Federation() {
+    Stream stream({.seed = 5});
+    for (std::uint32_t k = 0; k < 60; ++k) {
+      edges[k] = k % 3;
+      for (std::uint32_t c = 0; c < 10; ++c) {
+        const bool favoured = c == k % 10 || c == (k + 3) % 10;
+        labels.row(k)[c] = k == 7 || k == 31 ? 0 : stream.below(favoured ? 80 : 4);
+        samples[k] += labels.row(k)[c];
+      }
+      for (std::uint32_t j = 0; j < 8; ++j) {
+        vectors.row(k)[j] = static_cast<float>((j == k % 3 ? 3 : 0) + 0.3 * stream.normal());
+      }
+    }
+  }
+  [[nodiscard]] GroupingInput input() const { return {.samples = samples, .labels = labels, .vectors = vectors}; }
+};
+
+GroupingOptions options_for(const GrouperEntry& entry) {
+  GroupingOptions options{.method = entry.name};
+  const auto has = [&](const char* key) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
+  if (has("groups") && entry.name != "argmin-loss") options.groups = 6;
+  if (has("min-samples")) options.min_samples = 300;
+  if (has("max-clients")) options.max_clients = 10;
+  return options;
+}
+
+class EveryGrouper : public testing::TestWithParam<GrouperEntry> {};
+
+TEST_P(EveryGrouper, PlacesEveryClientOnceOrListsItAsIdle) {
+  const Federation federation;
+  const auto formed = form_groups(options_for(GetParam()), federation.input(), {.seed = 3});
+  ASSERT_TRUE(formed) << formed.error().message;
+  std::vector<int> seen(60);
+  std::uint32_t last_first = 0;
+  for (std::uint32_t g = 0; g < formed->grouping.count(); ++g) {
+    const auto members = formed->grouping.members({g});
+    ASSERT_FALSE(members.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(members));
+    EXPECT_TRUE(g == 0 || members[0].value > last_first);
+    last_first = members[0].value;
+    for (const ClientId client : members) ++seen[client.value];
+  }
+  for (const ClientId client : formed->grouping.idle()) ++seen[client.value];
+  EXPECT_EQ(std::ranges::count(seen, 1), 60);
+  EXPECT_TRUE(std::ranges::is_sorted(formed->grouping.idle()));
+  for (const std::uint32_t empty : {7u, 31u}) {
+    EXPECT_TRUE(std::ranges::binary_search(formed->grouping.idle(), ClientId{empty})) << empty;
+  }
+}
+
+TEST_P(EveryGrouper, RepeatsItselfAndNeverCrossesEdges) {
+  const Federation federation;
+  GroupingInput input = federation.input();
+  input.edges = federation.edges;
+  const GroupingOptions options = options_for(GetParam());
+  const auto one = form_groups(options, input, {.seed = 3, .round = 2});
+  const auto two = form_groups(options, input, {.seed = 3, .round = 2});
+  ASSERT_TRUE(one) << one.error().message;
+  ASSERT_TRUE(two);
+  EXPECT_EQ(lists_of(one->grouping), lists_of(two->grouping));
+  for (const auto& group : lists_of(one->grouping)) {
+    for (const std::uint32_t client : group) EXPECT_EQ(client % 3, group[0] % 3);
+  }
+}
+
+TEST_P(EveryGrouper, AnswersForOneClientAndForAllAlike) {
+  const GroupingOptions wanted = [&] {
+    GroupingOptions options = options_for(GetParam());
+    if (options.groups) options.groups = 1;
+    return options;
+  }();
+  for (const std::uint32_t clients : {1u, 2u, 12u}) {
+    Rows<std::uint32_t> labels(clients, 3);
+    Rows<float> vectors(clients, 4);
+    std::ranges::fill(labels.values, 5u);
+    std::ranges::fill(vectors.values, 0.25f);
+    const std::vector<std::uint32_t> samples(clients, 15);
+    const auto formed = form_groups(wanted, {.samples = samples, .labels = labels, .vectors = vectors}, {});
+    if (!formed) {
+      EXPECT_EQ(formed.error().code, ErrorCode::kUsage) << formed.error().message;
+      EXPECT_NE(formed.error().message.find("grouping."), std::string::npos) << formed.error().message;
+    } else {
+      EXPECT_GE(formed->grouping.count(), 1u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryGrouper, testing::ValuesIn(groupers()), [](const auto& entry) {
+  std::string name = entry.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(FormGroups, RefusesWhatTheMethodDoesNotKnow) {
+  const Federation federation;
+  const auto unknown = form_groups({.method = "randon"}, federation.input(), {});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("did you mean 'random'"), std::string::npos) << unknown.error().message;
+  const auto foreign = form_groups({.method = "random", .lambda = 1.0}, federation.input(), {});
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().message, "grouping.lambda: not a key of random, whose keys are size");
+  const auto none = form_groups({.method = "singletons", .size = 2}, federation.input(), {});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "grouping.size: not a key of singletons, which has none");
+}
+
+TEST(FormGroups, SaysWhatIsImpossible) {
+  const Federation federation;
+  const auto large = form_groups({.method = "random", .size = 59}, federation.input(), {});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().message, "grouping.size: 59, but there are 58 clients with samples");
+  const std::vector<std::uint32_t> nobody(4);
+  EXPECT_FALSE(form_groups({.method = "random"}, {.samples = nobody}, {}));
+  EXPECT_FALSE(form_groups({.method = "singletons"}, {.samples = nobody}, {}));
+  EXPECT_FALSE(form_groups({.method = "random"}, {.samples = nobody, .edges = federation.edges}, {}));
+}
+
+TEST(FormGroups, AnEdgeThatIsTooSmallStaysIdleWithANote) {
+  const std::vector<std::uint32_t> samples{1, 1, 1, 1, 1, 1};
+  const std::vector<std::uint32_t> edges{0, 0, 0, 0, 1, 1};
+  const auto formed = form_groups({.method = "random", .size = 4}, {.samples = samples, .edges = edges}, {});
+  ASSERT_TRUE(formed) << formed.error().message;
+  EXPECT_EQ(lists_of(formed->grouping), (Lists{{0, 1, 2, 3}}));
+  ASSERT_EQ(formed->notes.size(), 1u);
+  EXPECT_EQ(formed->notes[0], "edge 1: grouping.size: 4, but there are 2 clients with samples");
+}
+
+TEST(Random, DrawsAnewEveryRound) {
+  const std::vector<std::uint32_t> samples(30, 1);
+  const auto one = form_groups({.method = "random", .size = 3}, {.samples = samples}, {.round = 1});
+  const auto two = form_groups({.method = "random", .size = 3}, {.samples = samples}, {.round = 2});
+  EXPECT_EQ(one->grouping.count(), 10u);
+  EXPECT_NE(lists_of(one->grouping), lists_of(two->grouping));
+}
+
+}  // namespace
+}  // namespace muster
