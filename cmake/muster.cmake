@@ -25,7 +25,7 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
   $<$<BOOL:${MUSTER_WERROR}>:-Werror>)
 if(MUSTER_SANITIZE)
   # g++ 12 sees uninitialised members in moved variants once the sanitizers have instrumented them.
-  target_compile_options(muster_flags INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})

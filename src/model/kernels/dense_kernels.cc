@@ -306,8 +306,8 @@ MUSTER_INLINE void exchange(Vec& a, Vec& b) {
     low[j] = (j & kHalf) == 0 ? j : kLanes + j - kHalf;
     high[j] = (j & kHalf) == 0 ? j + kHalf : kLanes + j;
   }
-  const Vec top = __builtin_shuffle(a, b, low);
-  b = __builtin_shuffle(a, b, high);
+  const Vec top = shuffle(a, b, low);
+  b = shuffle(a, b, high);
   a = top;
 }
 

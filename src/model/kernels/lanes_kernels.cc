@@ -266,8 +266,8 @@ inline __attribute__((always_inline)) void exchange(Vec* v) {
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) {
       if (i & S) continue;
-      const Vec low = __builtin_shuffle(v[i], v[i + S], low_index<S>());
-      v[i + S] = __builtin_shuffle(v[i], v[i + S], high_index<S>());
+      const Vec low = shuffle(v[i], v[i + S], low_index<S>());
+      v[i + S] = shuffle(v[i], v[i + S], high_index<S>());
       v[i] = low;
     }
     exchange<2 * S>(v);
@@ -280,8 +280,7 @@ inline __attribute__((always_inline)) Vec lane_sums(Vec* v) {
   if constexpr (S < kLanes) {
 #pragma GCC unroll 8
     for (int i = 0; i < kLanes / (2 * S); ++i) {
-      v[i] = __builtin_shuffle(v[2 * i], v[2 * i + 1], low_index<S>()) +
-             __builtin_shuffle(v[2 * i], v[2 * i + 1], high_index<S>());
+      v[i] = shuffle(v[2 * i], v[2 * i + 1], low_index<S>()) + shuffle(v[2 * i], v[2 * i + 1], high_index<S>());
     }
     return lane_sums<2 * S>(v);
   } else {

@@ -41,13 +41,25 @@ static inline __attribute__((always_inline)) Vec splat(float x) {
 
 typedef int VecInt __attribute__((vector_size(kLanes * 4)));
 
+// Lane j becomes lane index[j] of a and b side by side. The index must be known once everything is inlined.
+static inline __attribute__((always_inline)) Vec shuffle(Vec a, Vec b, VecInt index) {
+#if defined(__clang__)
+  // clang lacks the builtin; it compiles these files only for fuzzing, where speed is no concern.
+  Vec out{};
+  for (int j = 0; j < kLanes; ++j) out[j] = index[j] < kLanes ? a[index[j]] : b[index[j] - kLanes];
+  return out;
+#else
+  return __builtin_shuffle(a, b, index);
+#endif
+}
+
 // The sum of all lanes, halves onto halves.
 static inline __attribute__((always_inline)) float add_lanes(Vec v) {
 #pragma GCC unroll 4
   for (int half = kLanes / 2; half > 0; half /= 2) {
     VecInt other{};
     for (int j = 0; j < kLanes; ++j) other[j] = j ^ half;
-    v += __builtin_shuffle(v, other);
+    v += shuffle(v, v, other);
   }
   return v[0];
 }
