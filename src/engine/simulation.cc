@@ -188,14 +188,14 @@ Status Simulation::form_groups() {
   }
 
   Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
-  std::vector<std::vector<std::uint32_t>> counts;
-  for (const std::uint32_t g : stream.sample(grouping_.count(), std::min(grouping_.count(), kJudgedGroups))) {
-    std::vector<std::uint32_t> row(data_->classes());
+  Rows<std::uint64_t> counts(std::min(grouping_.count(), kJudgedGroups), data_->classes());
+  std::uint32_t judged = 0;
+  for (const std::uint32_t g : stream.sample(grouping_.count(), counts.count())) {
+    const std::span<std::uint64_t> row = counts.row(judged++);
     for (const ClientId client : grouping_.members(GroupId{g})) {
       const std::vector<std::uint32_t> own = data_->label_counts(client);
       for (std::size_t c = 0; c < row.size(); ++c) row[c] += own[c];
     }
-    counts.push_back(std::move(row));
   }
   quality_ = judge_groups(counts);
 
@@ -511,15 +511,10 @@ RunSummary Simulation::summarise(StopReason reason) const {
   summary.models = keeps_own_models() ? grouping_.count() : 1;
   summary.groups = grouping_.count();
   summary.idle = static_cast<std::uint32_t>(grouping_.idle().size());
-  std::size_t smallest = std::numeric_limits<std::size_t>::max();
-  std::size_t largest = 0;
-  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
-    smallest = std::min(smallest, grouping_.members(GroupId{g}).size());
-    largest = std::max(largest, grouping_.members(GroupId{g}).size());
-  }
-  summary.group_size_min = static_cast<double>(smallest);
-  summary.group_size_max = static_cast<double>(largest);
-  summary.group_size_mean = static_cast<double>(summary.clients - summary.idle) / summary.groups;
+  const GroupSizes sizes = group_sizes(grouping_);
+  summary.group_size_min = sizes.smallest;
+  summary.group_size_max = sizes.largest;
+  summary.group_size_mean = sizes.mean;
   summary.quality = quality_;
   summary.wall_s = totals_.wall_s + now_s() - started_s_;
   summary.peak_rss_bytes = peak_rss_bytes();
