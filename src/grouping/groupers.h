@@ -32,6 +32,28 @@ struct Draft {
 [[nodiscard]] Result<std::string> chosen_word(const char* key, const std::string& word, const char* fallback,
                                               std::initializer_list<const char*> accepted);
 
+// The number, or `fallback` if it is not set. An error naming `key` if it is 0.
+template <typename T>
+[[nodiscard]] Result<T> chosen_number(const char* key, const std::optional<T>& number, T fallback) {
+  if (number == T{0}) return usage_error("grouping.{}: 0, want >= 1", key);
+  return number.value_or(fallback);
+}
+
+// The note for when not even one group can have as many clients as `key` wants.
+[[nodiscard]] inline std::string too_few_clients(const char* key, std::uint32_t wanted, std::uint32_t clients) {
+  return fmt::format("grouping.{}: {}, but there are {} clients with samples", key, wanted, clients);
+}
+
+// What the user calls the method's client `k`.
+[[nodiscard]] inline std::uint32_t client_name(const GroupingCall& call, std::uint32_t k) {
+  return call.clients.empty() ? k : call.clients[k];
+}
+
 [[nodiscard]] Result<Draft> group_random(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_greedy_complement(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_kmeans_deal(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_kl_greedy(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_cluster_deal(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_mediator(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 
 }  // namespace muster

@@ -21,6 +21,31 @@ const std::vector<Method>& methods() {
   static const std::vector<Method> list{
       {{"singletons", "every client is its own group", {}, GroupingNeed::kNothing}, nullptr},
       {{"random", "groups of `size` drawn at random", {"size"}, GroupingNeed::kNothing}, group_random},
+      {{"greedy-complement",
+        "filled one by one with whoever complements the members best, to `min-samples` or `max-clients`",
+        {"score", "min-samples", "max-clients", "first"},
+        GroupingNeed::kLabelsOrVectors},
+       group_greedy_complement},
+      {{"kmeans-deal",
+        "drawn in turn from clusters of like clients, to `min-samples` or `max-clients`",
+        {"min-samples", "max-clients", "clusters"},
+        GroupingNeed::kLabelsOrVectors},
+       group_kmeans_deal},
+      {{"kl-greedy",
+        "grown side by side by the client and group that lower a divergence from uniform the most",
+        {"min-size"},
+        GroupingNeed::kLabels},
+       group_kl_greedy},
+      {{"cluster-deal",
+        "clusters of like clients dealt out to groups of `min-size` and more",
+        {"min-size"},
+        GroupingNeed::kLabels},
+       group_cluster_deal},
+      {{"mediator",
+        "groups of `size`, filled one by one with whoever brings the labels nearest to uniform",
+        {"size"},
+        GroupingNeed::kLabels},
+       group_mediator},
   };
   return list;
 }
@@ -123,6 +148,8 @@ Result<Draft> group_some(const Method& method, const GroupingOptions& options, c
   const std::vector<std::uint32_t> selected = chosen(input.selected, clients);
   const Rows<std::uint32_t> labels = chosen_rows(input.labels, clients);
   const Rows<float> vectors = chosen_rows(input.vectors, clients);
+  GroupingCall own = call;
+  own.clients = clients;
   MUSTER_ASSIGN(Draft draft, method.group(options,
                                           {.samples = samples,
                                            .labels = labels,
@@ -130,7 +157,7 @@ Result<Draft> group_some(const Method& method, const GroupingOptions& options, c
                                            .edges = {},
                                            .selected = selected,
                                            .centres = input.centres},
-                                          call));
+                                          own));
   for (std::vector<std::uint32_t>& group : draft.groups) {
     for (std::uint32_t& member : group) member = clients[member];
   }

@@ -76,9 +76,10 @@ struct GroupingInput {
 // When and how many: what changes from one forming of groups to the next.
 struct GroupingCall {
   std::uint64_t seed = 1;
-  std::uint32_t round = 1;              // from 1
-  std::optional<std::uint32_t> groups;  // overrides GroupingOptions::groups, for counts that grow
-  std::uint32_t edge = 0;               // set by form_groups() for each edge in turn
+  std::uint32_t round = 1;                 // from 1
+  std::optional<std::uint32_t> groups;     // overrides GroupingOptions::groups, for counts that grow
+  std::uint32_t edge = 0;                  // set by form_groups() for each edge in turn
+  std::span<const std::uint32_t> clients;  // likewise: the ids of the edge's clients; empty = 0, 1, 2, ...
 };
 
 // What of GroupingInput a method cannot do without.

@@ -7,10 +7,10 @@ namespace muster {
 
 Result<Draft> group_random(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
-  const std::uint32_t size = options.size.value_or(5);
+  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size, 5u));
   Draft draft;
   if (size > clients) {
-    draft.notes.push_back(fmt::format("grouping.size: {}, but there are {} clients with samples", size, clients));
+    draft.notes.push_back(too_few_clients("size", size, clients));
     return draft;
   }
   std::vector<std::uint32_t> order(clients);

@@ -49,6 +49,7 @@ GroupingOptions options_for(const GrouperEntry& entry) {
   if (has("groups") && entry.name != "argmin-loss") options.groups = 6;
   if (has("min-samples")) options.min_samples = 300;
   if (has("max-clients")) options.max_clients = 10;
+  if (has("score")) options.score = "cosine";  // the vectors are not probabilities
   return options;
 }
 
@@ -137,6 +138,9 @@ TEST(FormGroups, SaysWhatIsImpossible) {
   const auto large = form_groups({.method = "random", .size = 59}, federation.input(), {});
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().message, "grouping.size: 59, but there are 58 clients with samples");
+  const auto zero = form_groups({.method = "random", .size = 0}, federation.input(), {});
+  ASSERT_FALSE(zero);
+  EXPECT_EQ(zero.error().message, "grouping.size: 0, want >= 1");
   const std::vector<std::uint32_t> nobody(4);
   EXPECT_FALSE(form_groups({.method = "random"}, {.samples = nobody}, {}));
   EXPECT_FALSE(form_groups({.method = "singletons"}, {.samples = nobody}, {}));

@@ -1,0 +1,27 @@
+// Groups that are filled until they have enough samples: the frame around methods that differ only in who comes next.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "grouping/groupers.h"
+
+namespace muster {
+
+// A group is complete when its members have `min_samples` between them, or when it has `max_clients` members.
+struct SampleQuota {
+  std::uint64_t min_samples = 800;
+  std::uint32_t max_clients = 11;
+};
+[[nodiscard]] Result<SampleQuota> chosen_quota(const GroupingOptions& options);
+
+// Says who comes next, given who is in the open group so far: nobody when a group is opened. Never the same twice.
+using NextClient = std::function<std::uint32_t(std::span<const std::uint32_t> members)>;
+
+// Fills one group after the other. If the last one stays incomplete, its members go to the others that have room, in
+// turn, those with the fewest samples first. An error if they do not fit; no group, and a note, if there is no other.
+// Every client is placed otherwise.
+[[nodiscard]] Result<Draft> fill_groups(const SampleQuota& quota, std::span<const std::uint32_t> samples,
+                                        const NextClient& next);
+
+}  // namespace muster

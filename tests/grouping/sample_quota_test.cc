@@ -1,0 +1,71 @@
+#include "grouping/sample_quota.h"
+
+namespace muster {
+namespace {
+
+using Lists = std::vector<std::vector<std::uint32_t>>;
+
+Result<Draft> in_order(const SampleQuota& quota, const std::vector<std::uint32_t>& samples) {
+  std::uint32_t next = 0;
+  return fill_groups(quota, samples, [&](std::span<const std::uint32_t>) { return next++; });
+}
+
+TEST(SampleQuota, AGroupIsCompleteBySamplesOrByClients) {
+  const auto draft = in_order({.min_samples = 10, .max_clients = 3}, {4, 6, 12, 1, 2, 3, 9, 1});
+  ASSERT_TRUE(draft);
+  EXPECT_EQ(draft->groups, (Lists{{0, 1}, {2}, {3, 4, 5}, {6, 7}}));
+}
+
+TEST(SampleQuota, TellsTheMethodWhoIsInTheOpenGroup) {
+  Lists seen;
+  std::uint32_t next = 0;
+  const std::vector<std::uint32_t> samples{5, 5, 5, 5};
+  const auto draft =
+      fill_groups({.min_samples = 10, .max_clients = 3}, samples, [&](std::span<const std::uint32_t> members) {
+        seen.emplace_back(members.begin(), members.end());
+        return next++;
+      });
+  ASSERT_TRUE(draft);
+  EXPECT_EQ(seen, (Lists{{}, {0}, {}, {2}}));
+}
+
+TEST(SampleQuota, DealsWhoIsLeftToTheGroupsWithTheFewestSamples) {
+  // {0 1} has 12, {2} 20, {3 4} 10; of 5, 6 and 7 the first goes to {3 4}, then {0 1}, then {2}.
+  const auto draft = in_order({.min_samples = 10, .max_clients = 5}, {6, 6, 20, 5, 5, 1, 1, 1});
+  ASSERT_TRUE(draft);
+  EXPECT_EQ(draft->groups, (Lists{{0, 1, 6}, {2, 7}, {3, 4, 5}}));
+}
+
+TEST(SampleQuota, PassesOverGroupsThatAreFull) {
+  // {0 1 2} is full with 9 samples; {3} has room for two, and so has {4}.
+  const auto draft = in_order({.min_samples = 10, .max_clients = 3}, {3, 3, 3, 11, 12, 2, 2});
+  ASSERT_TRUE(draft);
+  EXPECT_EQ(draft->groups, (Lists{{0, 1, 2}, {3, 5}, {4, 6}}));
+  const auto more = in_order({.min_samples = 10, .max_clients = 3}, {5, 5, 12, 2, 2});
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->groups, (Lists{{0, 1, 3}, {2, 4}}));
+  const auto skips = in_order({.min_samples = 10, .max_clients = 4}, {4, 3, 3, 12, 2, 2, 2});
+  ASSERT_TRUE(skips);
+  EXPECT_EQ(skips->groups, (Lists{{0, 1, 2, 4}, {3, 5, 6}}));
+}
+
+TEST(SampleQuota, RefusesWhatDoesNotFit) {
+  const auto draft = in_order({.min_samples = 100, .max_clients = 3}, {1, 1, 1, 1, 1, 1, 1, 1});
+  ASSERT_FALSE(draft);
+  EXPECT_EQ(draft.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(
+      draft.error().message,
+      "grouping.max-clients: 3 leaves room for 0 of 2 clients that do not have grouping.min-samples = 100 between "
+      "them; want more clients per group or fewer samples");
+}
+
+TEST(SampleQuota, NotesWhenThereIsNotEvenOneGroup) {
+  const auto draft = in_order({.min_samples = 100, .max_clients = 3}, {30, 40});
+  ASSERT_TRUE(draft);
+  EXPECT_TRUE(draft->groups.empty());
+  ASSERT_EQ(draft->notes.size(), 1u);
+  EXPECT_EQ(draft->notes[0], "grouping.min-samples: 100, but 2 clients have 70 between them");
+}
+
+}  // namespace
+}  // namespace muster
