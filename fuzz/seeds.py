@@ -85,3 +85,9 @@ seed("client_state", "values", b"MUSTERCS" + struct.pack("<IIQQQ2fQQ", 1, 0, 2, 
 seed("client_state", "index", b"MUSTERCS" + struct.pack("<IIQQIIQ", 1, 1, 1, 256, 1, 2, 16))
 tensors = b'{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[3],"data_offsets":[24,36]}}'
 seed("safetensors", "two", safetensors(tensors, bytes(36)))
+seed("client_table", "counts", "0c0,c1,c2\n8,0,1\n0,8,2\n")
+seed("client_table", "bare", "08,0\r\n7,1\r\n")
+seed("client_table", "vectors", "10.5,-2e3\nnan,inf\n")
+seed("client_table", "npy", b"2" + npy("<f4", "2, 2", bytes(16)))
+seed("client_table", "sizes", "3size\n10\n0\n")
+seed("client_table", "names", "4a\nb\n\"a\"\n")

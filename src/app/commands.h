@@ -24,6 +24,7 @@ void add_run_command(CLI::App& app, Outcome& outcome);
 void add_list_command(CLI::App& app, Outcome& outcome);
 void add_show_command(CLI::App& app, Outcome& outcome);
 void add_export_command(CLI::App& app, Outcome& outcome);
+void add_group_command(CLI::App& app, Outcome& outcome);
 void add_data_command(CLI::App& app, Outcome& outcome);
 void add_bench_command(CLI::App& app, Outcome& outcome);
 

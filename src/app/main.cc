@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   muster::add_list_command(app, outcome);
   muster::add_show_command(app, outcome);
   muster::add_export_command(app, outcome);
+  muster::add_group_command(app, outcome);
   muster::add_data_command(app, outcome);
   muster::add_bench_command(app, outcome);
 

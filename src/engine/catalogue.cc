@@ -20,7 +20,9 @@ Result<std::vector<CatalogueStage>> catalogue() {
   for (const ModelEntry& entry : model_catalogue()) models.entries.push_back({entry.name, entry.summary, entry.keys});
   stages.push_back(std::move(models));
 
-  stages.push_back({"grouping", {{"singletons", "every client is its own group", {}}}});
+  CatalogueStage grouping{.name = "grouping"};
+  for (const GrouperEntry& entry : groupers()) grouping.entries.push_back({entry.name, entry.summary, entry.keys});
+  stages.push_back(std::move(grouping));
   stages.push_back({"plan", {{"uniform", "participants drawn uniformly without replacement", {"sample-clients"}}}});
   stages.push_back({"training",
                     {{"parallel", "members train from the same model and are averaged", {"group-rounds"}},
@@ -48,7 +50,11 @@ Result<std::vector<CatalogueStage>> catalogue() {
                      {"cov_mean", "coefficient of variation of label counts in a group, mean over groups", {}},
                      {"cpd_median", "class probability distance between groups, median over pairs", {}},
                      {"balance_ratio", "rarest over most frequent class in a group, mean over groups", {}},
-                     {"covered_classes", "share of classes a group has, mean over groups", {}}}});
+                     {"covered_classes", "share of classes a group has, mean over groups", {}},
+                     {"qcid_mean", "squared distance of class shares from uniform, mean over groups", {}},
+                     {"emd_mean", "distance of a group's class shares from those of all groups, mean over groups", {}},
+                     {"adjusted_rand", "agreement of groups with known clusters, 0 by chance, 1 if equal", {}},
+                     {"mutual_information", "the same, in shared information, 0 to 1", {}}}});
 
   CatalogueStage keys{.name = "keys"};
   for (const RecipeKey& key : recipe_keys()) {

@@ -229,7 +229,8 @@ constexpr Range<double> kNonNegative{0, kInfinity, false, true};
 constexpr Range<double> kShare{0, 1};
 constexpr Range<double> kBelowOne{0, 1, false, true};
 
-std::vector<std::string> names_of(const std::vector<CatalogueEntry>& entries) {
+template <typename Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::vector<std::string> names;
   for (const auto& entry : entries) names.push_back(entry.name);
   return names;
@@ -250,8 +251,7 @@ std::vector<Key> recipe_key_table(Recipe& r) {
 
   t.choice("data", "source", r.data.source, names_of(data_sources()), "where samples come from");
   t.text("data", "path", r.data.path, "file or folder of the source");
-  std::vector<std::string> partition_names = names_of(partitions());
-  t.choice("data", "partition", r.data.partition, partition_names, "how samples are divided among clients");
+  t.choice("data", "partition", r.data.partition, names_of(partitions()), "how samples are divided among clients");
   t.integer("data", "seed", r.data_seed, 0, "of the partition; default: the run's seed");
   t.integer("data", "clients", r.data.clients, 1, "number of clients");
   t.number("data", "alpha", r.data.alpha, {0, kInfinity}, "Dirichlet concentration; Synthetic's alpha");
@@ -277,9 +277,7 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.text("data", "embedding", r.data.embedding, "GloVe text file for sentences");
   t.integer("data", "words", r.data.words, 1, "tokens of a sentence that are used");
 
-  std::vector<std::string> models;
-  for (const auto& entry : model_catalogue()) models.push_back(entry.name);
-  t.choice("model", "name", r.model.name, models, "the network");
+  t.choice("model", "name", r.model.name, names_of(model_catalogue()), "the network");
   t.integers("model", "hidden", r.model.hidden, "widths of hidden dense layers (mlp, cnn)");
   t.integers("model", "channels", r.model.channels, "output channels of the convolutions (cnn)");
   t.integer("model", "kernel", r.model.kernel, 1, "side of the convolutions' kernel (cnn)");
@@ -309,7 +307,40 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("local", "control", r.local.objective.control, {"steps", "gradient"},
            "how control variates are renewed: option II or I (control-variate)");
 
-  t.choice("grouping", "method", r.grouping.method, {"singletons"}, "how clients are grouped");
+  t.choice("grouping", "method", r.grouping.method, names_of(groupers()), "how clients are grouped");
+  GroupingOptions& g = r.grouping;
+  t.integer("grouping", "size", g.size, 1, "clients per group (random, mediator)");
+  t.integer("grouping", "groups", g.groups, 1, "number of groups; where there are edges, of all together");
+  t.integer("grouping", "max-iterations", g.max_iterations, 1, "of balanced k-means; default 10 (inter-cluster)");
+  t.choice("grouping", "rows", g.rows, {"all", "exact"},
+           "as many groups as clusters have members, or exactly `groups`; default all (inter-cluster)");
+  t.choice("grouping", "score", g.score, {"kl", "gini", "cosine", "wasserstein"},
+           "how complementary a client is; default kl (greedy-complement)");
+  t.integer("grouping", "min-samples", g.min_samples, 1,
+            "a group is complete with so many; default 800 (greedy-complement, kmeans-deal)");
+  t.integer("grouping", "max-clients", g.max_clients, 1,
+            "and takes no more than so many clients; default 11 (greedy-complement, kmeans-deal)");
+  t.choice("grouping", "first", g.first, {"random", "uniform"},
+           "a group's first client: any, or the best against a uniform mix; default random (greedy-complement)");
+  t.integer("grouping", "clusters", g.clusters, 1, "of like clients; default the number of classes (kmeans-deal)");
+  t.integer("grouping", "min-size", g.min_size, 1,
+            "clients per group at least; default 5 (coefficient-of-variation, kl-greedy, cluster-deal, qcid)");
+  t.number("grouping", "max-cov", g.max_cov, kNonNegative,
+           "a group is complete below it; default 0.5 (coefficient-of-variation)");
+  t.choice("grouping", "tail", g.tail, {"discard", "keep", "merge"},
+           "what becomes of groups that stay too small; default discard (coefficient-of-variation)");
+  t.number("grouping", "lambda", g.lambda, kNonNegative, "weight of rarely selected clients; default 1 (qcid)");
+  t.choice("grouping", "metric", g.metric, {"l1", "l2", "cosine"}, "between vectors; default l2 (agglomerative)");
+  t.choice("grouping", "linkage", g.linkage, {"single", "complete", "average", "ward"},
+           "between clusters; default ward (agglomerative), single (bipartition, which also takes complete)");
+  t.number("grouping", "threshold", g.threshold, {0, kInfinity}, "nearer clusters are merged (agglomerative)");
+  t.number("grouping", "min-gap", g.min_gap, kBelowOne,
+           "share of the largest distance that a gap must have; default 0.15 (gap-voting)");
+  t.optional_flag("grouping", "weighted", g.weighted, "votes count by samples; default true (gap-voting)");
+  t.number("grouping", "epsilon-mean", g.epsilon_mean, kNonNegative,
+           "split only if the mean update is shorter (bipartition)");
+  t.number("grouping", "epsilon-max", g.epsilon_max, kNonNegative,
+           "split only if the longest update is longer (bipartition)");
 
   t.amount("plan", "sample-clients", r.plan.sample_clients, "clients per round");
   t.choice("plan", "sampling", r.plan.sampling, {"uniform"}, "how participants are drawn");

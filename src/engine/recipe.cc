@@ -123,6 +123,7 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
 }
 
 Status check_recipe(const Recipe& r) {
+  MUSTER_TRY(check_grouping(r.grouping));
   const std::string& objective = r.local.objective.name;
   const std::string& global = r.aggregation.global;
   if ((objective == "control-variate") != (global == "control-variate")) {
