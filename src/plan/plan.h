@@ -1,15 +1,21 @@
 // RoundPlan: who takes part in a round, and what is going to go wrong on purpose. Decided before any training, from the
-// run's seed and the round alone.
+// run's seed, the round and the grouping alone.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "data/federated_data.h"
 #include "grouping/grouping.h"
+#include "plan/regroup.h"
+#include "plan/schedule.h"
 
 namespace muster {
 
@@ -24,9 +30,21 @@ struct Amount {
 
 // The [plan] section of a recipe.
 struct PlanOptions {
+  std::optional<GroupSchedule> groups;  // how many groups are formed; not set: the grouping method's own keys decide
+  RegroupOptions regroup;
+  // Groups first: whole groups are drawn. Not set: clients first, and each trains in its group with those drawn too.
+  std::optional<Amount> sample_groups;
   Amount sample_clients{1.0};
-  std::string sampling = "uniform";  // uniform: without replacement
+  std::string sampling = "uniform";  // see samplers()
 };
+
+// Every way to draw participants, in the order of the documentation.
+[[nodiscard]] std::vector<CatalogueEntry> samplers();
+// True for samplers that need the groups' coefficients of variation.
+[[nodiscard]] bool samples_by_cov(const std::string& sampling);
+
+// Refuses unknown words and combinations that say two things at once, with the reason.
+[[nodiscard]] Status check_plan(const PlanOptions& options);
 
 // The [faults] section: shares of the sampled clients, drawn independently for every client and round.
 struct FaultOptions {
@@ -39,11 +57,37 @@ struct FaultOptions {
 struct RoundPlan {
   std::uint32_t round = 0;
   std::vector<GroupId> groups;  // ascending
+  // Where only some members of a group take part: entry i is who of groups[i] does, ascending and never empty.
+  // No entries: all members of all `groups`.
+  Grouping parts;
+
+  // Who of groups[index] takes part. Lives as long as both `this` and `grouping`, from which the plan was made.
+  [[nodiscard]] std::span<const ClientId> members(std::size_t index, const Grouping& grouping) const {
+    if (parts.count() > 0) return parts.members(GroupId{static_cast<std::uint32_t>(index)});
+    return grouping.members(groups[index]);
+  }
 };
 
-// Samples groups uniformly without replacement.
+// Draws without replacement. `cov`: each group's coefficient of variation, where samples_by_cov(). Idle clients are
+// never drawn. Preconditions: check_plan() passes, and cov has an entry per group if it is needed.
 [[nodiscard]] RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::uint64_t seed,
-                                   std::uint32_t round);
+                                   std::uint32_t round, std::span<const double> cov = {});
+
+// The plan in which exactly these clients (ascending, each once) take part, each in its group; those in none do not.
+[[nodiscard]] RoundPlan plan_for_clients(std::span<const ClientId> clients, const Grouping& grouping,
+                                         std::uint32_t round);
+
+// The logarithm of w(1 / CoV) for each group, by the sampler's w (Group-FEL, Eq. 38). 1 / CoV is at most 1000, also
+// for CoV = 0; it is 0 for an infinite CoV and for what is no number. Precondition: samples_by_cov(sampling).
+[[nodiscard]] std::vector<double> log_sampling_weights(const std::string& sampling, std::span<const double> cov);
+
+// Weights as probabilities: the law of the first draw. All equal where every weight is 0.
+[[nodiscard]] std::vector<double> sampling_probabilities(std::span<const double> log_weights);
+
+// `count` distinct indices, ascending, with the law of drawing one after the other, each time with probability
+// proportional to the weights that are left (Gumbel top-k). A count beyond the number of weights means all.
+[[nodiscard]] std::vector<std::uint32_t> sample_by_weight(std::span<const double> log_weights, std::uint32_t count,
+                                                          Stream& stream);
 
 // What befalls one client in one round.
 struct Fault {

@@ -1,0 +1,109 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/names.h"
+#include "base/random.h"
+
+namespace muster {
+
+std::uint32_t Amount::of(std::uint32_t population) const {
+  if (const auto* count = std::get_if<std::uint32_t>(&value)) return std::min(*count, population);
+  const double wanted = std::floor(std::get<double>(value) * population + 0.5);
+  return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(wanted), population > 0 ? 1 : 0, population);
+}
+
+Status check_plan(const PlanOptions& options) {
+  if (options.groups) MUSTER_TRY(check_schedule(*options.groups));
+  MUSTER_TRY(check_regroup(options.regroup));
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : samplers()) names.push_back(entry.name);
+  if (std::find(names.begin(), names.end(), options.sampling) == names.end()) {
+    return Error{ErrorCode::kUsage, "plan.sampling: " + unknown_name("sampler", options.sampling, names)};
+  }
+  const bool some_clients = options.sample_clients != Amount{1.0};
+  if (options.sample_groups && some_clients) {
+    return usage_error("plan.sample-groups: does not go with plan.sample-clients: either groups or clients are drawn");
+  }
+  if (samples_by_cov(options.sampling) && !options.sample_groups) {
+    return usage_error("plan.sampling: \"{}\" draws groups, and needs plan.sample-groups", options.sampling);
+  }
+  if (options.sampling == "all" && (options.sample_groups || some_clients)) {
+    return usage_error("plan.sampling: \"all\" does not go with plan.{}: nobody is left out",
+                       some_clients ? "sample-clients" : "sample-groups");
+  }
+  return {};
+}
+
+RoundPlan plan_for_clients(std::span<const ClientId> clients, const Grouping& grouping, std::uint32_t round) {
+  RoundPlan plan{.round = round};
+  std::vector<ClientId> part;
+  for (std::uint32_t g = 0; g < grouping.count(); ++g) {
+    part.clear();
+    for (const ClientId client : grouping.members(GroupId{g})) {
+      if (std::binary_search(clients.begin(), clients.end(), client)) part.push_back(client);
+    }
+    if (part.empty()) continue;
+    std::sort(part.begin(), part.end());
+    plan.groups.push_back(GroupId{g});
+    plan.parts.add(part);
+  }
+  return plan;
+}
+
+RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::uint64_t seed, std::uint32_t round,
+                     std::span<const double> cov) {
+  Stream stream({.seed = seed, .purpose = Purpose::kSampling, .round = round});
+  const std::uint32_t groups = grouping.count();
+  std::vector<std::uint32_t> drawn;
+  if (options.sampling == "all") {
+    drawn = stream.sample(groups, groups);
+  } else if (samples_by_cov(options.sampling)) {
+    MUSTER_CHECK(cov.size() == groups, "{} coefficients of variation for {} groups", cov.size(), groups);
+    drawn = sample_by_weight(log_sampling_weights(options.sampling, cov), options.sample_groups->of(groups), stream);
+  } else if (options.sample_groups) {
+    drawn = stream.sample(groups, options.sample_groups->of(groups));
+  } else {
+    std::uint32_t population = 0;
+    bool alone = true;  // every client is its own group: what is drawn is at once a client and a group
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      const std::size_t size = grouping.members(GroupId{g}).size();
+      population += static_cast<std::uint32_t>(size);
+      alone = alone && size == 1;
+    }
+    drawn = stream.sample(population, options.sample_clients.of(population));
+    if (!alone) {
+      // In the order of ids, so that the same clients are drawn however they are grouped.
+      std::vector<ClientId> clients;
+      clients.reserve(population);
+      for (std::uint32_t g = 0; g < groups; ++g) {
+        const std::span<const ClientId> members = grouping.members(GroupId{g});
+        clients.insert(clients.end(), members.begin(), members.end());
+      }
+      std::sort(clients.begin(), clients.end());
+      std::vector<ClientId> chosen;
+      for (const std::uint32_t index : drawn) chosen.push_back(clients[index]);
+      return plan_for_clients(chosen, grouping, round);
+    }
+  }
+  RoundPlan plan{.round = round};
+  for (const std::uint32_t group : drawn) plan.groups.push_back(GroupId{group});
+  return plan;
+}
+
+Fault draw_fault(const FaultOptions& options, std::uint64_t seed, std::uint32_t round, ClientId client) {
+  Fault fault;
+  if (options.drop <= 0 && options.straggle <= 0 && options.nan <= 0) return fault;
+  Stream stream({.seed = seed, .purpose = Purpose::kFault, .round = round, .id = client.value});
+  // Every draw is made, whatever the shares are, so that raising one share does not reshuffle the others.
+  fault.drop = stream.uniform() < options.drop;
+  const bool straggles = stream.uniform() < options.straggle;
+  const double share = stream.uniform();
+  if (straggles) fault.straggle = share;
+  fault.nan = stream.uniform() < options.nan;
+  return fault;
+}
+
+}  // namespace muster

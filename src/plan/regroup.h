@@ -1,0 +1,45 @@
+// RegroupOptions: when groups are formed anew. From the round, or from what the rounds so far have shown -> yes or no.
+// The groups before the first round are formed in any case.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "data/federated_data.h"
+
+namespace muster {
+
+// `plan.regroup-every`, `plan.regroup-on` and `plan.regroup-round` of a recipe. Neither of the first two: never.
+struct RegroupOptions {
+  std::optional<std::uint32_t> every;  // rounds that a grouping lasts, >= 1
+  std::string on;                      // see regroup_events(); "" = on no event
+  // The event's round, >= 1. round: after which groups are formed; others: after which they are formed at the earliest.
+  std::optional<std::uint32_t> round;
+  bool operator==(const RegroupOptions&) const = default;
+};
+
+// Every event, in the order of the documentation.
+[[nodiscard]] std::vector<CatalogueEntry> regroup_events();
+
+// Fails if the event is unknown, a number is out of range, or both a rhythm and an event are asked for.
+[[nodiscard]] Status check_regroup(const RegroupOptions& options);
+
+// Whether the rhythm wants new groups before round `round` >= 2: after every `every` rounds. Never without one.
+[[nodiscard]] bool regroup_before(const RegroupOptions& options, std::uint32_t round);
+
+// The first round after which the event can happen: `round`, or the event's default. Precondition: `on` is an event.
+[[nodiscard]] std::uint32_t earliest_event(const RegroupOptions& options);
+
+// Population variance over clients of the losses each has summed up over the rounds (AutoCFL); entries that are not
+// finite do not count; 0 without any.
+[[nodiscard]] double cumulative_loss_variance(std::span<const double> cumulative_losses);
+
+// loss-variance: whether groups are formed after the last of the rounds, whose variances are given in order from round
+// 1. Yes if the variance has risen twice in a row, but not before round `earliest`; at the latest two rounds after it.
+[[nodiscard]] bool variance_says_group(std::span<const double> variances, std::uint32_t earliest);
+
+}  // namespace muster
