@@ -3,8 +3,8 @@
 // after cluster and by id within each; the turn goes on from one cluster to the next, so sizes differ by one at most.
 // Nothing is random.
 //
-// The grouping of OUEA (Mhaisen et al. 2022) as published with Group-FEL, which starts every cluster at the first group:
-// there early groups grow large and late ones too small to keep.
+// The grouping of OUEA (Mhaisen et al. 2022) as published with Group-FEL, which starts every cluster at the first
+// group: there early groups grow large and late ones too small to keep.
 #include <algorithm>
 
 #include "grouping/groupers.h"

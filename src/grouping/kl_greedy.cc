@@ -6,6 +6,8 @@
 // The grouping of SHARE (Deng et al. 2021) as published with Group-FEL. Only the group that grew is looked at again,
 // and a client whose best group this was is searched a new one only when its turn comes: about clients^2 * (classes
 // that a client has) operations.
+#include "grouping/kl_greedy.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -98,20 +100,11 @@ void renew(Offer& offer, std::uint32_t group, std::int64_t change) {
 
 }  // namespace
 
-Result<Draft> group_kl_greedy(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
-  const auto clients = static_cast<std::uint32_t>(input.samples.size());
-  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size, 5u));
-  Draft draft;
-  if (min_size > clients) {
-    draft.notes.push_back(too_few_clients("min-size", min_size, clients));
-    return draft;
-  }
-  const std::uint32_t groups = clients / min_size;
-  GrowingGroups state(input.labels, groups);
-  draft.groups.resize(groups);
-  for (std::uint32_t g = 0; g < groups; ++g) draft.groups[g].push_back(g);
-
-  std::vector<std::uint32_t> waiting(clients - groups);  // ascending
+std::vector<std::vector<std::uint32_t>> grow_groups(const RowsView<std::uint32_t>& labels, std::uint32_t groups) {
+  GrowingGroups state(labels, groups);
+  std::vector<std::vector<std::uint32_t>> members(groups);
+  for (std::uint32_t g = 0; g < groups; ++g) members[g].push_back(g);
+  std::vector<std::uint32_t> waiting(labels.count() - groups);  // ascending
   std::iota(waiting.begin(), waiting.end(), groups);
   std::vector<Offer> offers(waiting.size());
   for (std::size_t i = 0; i < waiting.size(); ++i) offers[i] = best_offer(state, waiting[i], groups);
@@ -123,12 +116,24 @@ Result<Draft> group_kl_greedy(const GroupingOptions& options, const GroupingInpu
       continue;
     }
     const std::uint32_t group = best->group;
-    draft.groups[group].push_back(waiting[position]);
+    members[group].push_back(waiting[position]);
     state.join(waiting[position], group);
     waiting.erase(waiting.begin() + position);
     offers.erase(best);
     for (std::size_t i = 0; i < waiting.size(); ++i) renew(offers[i], group, state.change(waiting[i], group));
   }
+  return members;
+}
+
+Result<Draft> group_kl_greedy(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
+  const auto clients = static_cast<std::uint32_t>(input.samples.size());
+  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size, 5u));
+  Draft draft;
+  if (min_size > clients) {
+    draft.notes.push_back(too_few_clients("min-size", min_size, clients));
+    return draft;
+  }
+  draft.groups = grow_groups(input.labels, clients / min_size);
   std::erase_if(draft.groups, [&](const auto& group) { return group.size() < min_size; });
   return draft;
 }

@@ -108,6 +108,18 @@ TEST(KlGreedy, GivesUpGroupsThatStaySmall) {
   for (const auto& group : member_lists(formed->grouping)) EXPECT_GE(group.size(), 2u);
 }
 
+TEST(KlGreedy, DoesNotDependOnTheOrderOfTheClientsThatJoin) {
+  const LabelledClients clients = dirichlet_clients(60, 10, 0.4, 100, 400, 9);
+  const Lists groups = grouped(clients, 6);
+  std::vector<std::uint32_t> order(60);
+  std::iota(order.begin(), order.end(), 0u);
+  Stream stream({.seed = 3});
+  for (int turn = 0; turn < 5; ++turn) {
+    stream.shuffle(std::span(order).subspan(10));  // the first ten open the groups
+    EXPECT_EQ(renamed(grouped(reordered(clients, order), 6), order), groups);
+  }
+}
+
 TEST(KlGreedy, SaysWhatIsImpossible) {
   const LabelledClients clients = clients_of(2, {4, 0, 0, 4});
   const auto few = form_groups({.method = "kl-greedy"}, clients.input(), {});
