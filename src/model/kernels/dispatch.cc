@@ -7,6 +7,7 @@
 #include "model/kernels/lanes_kernels.h"
 #include "model/kernels/loss.h"
 #include "model/kernels/lstm_kernels.h"
+#include "model/kernels/pair_kernels.h"
 #include "model/kernels/peak.h"
 #include "model/kernels/plane_kernels.h"
 #include "model/kernels/winograd_kernels.h"
@@ -39,6 +40,7 @@ MUSTER_DISPATCH_KERNELS(ConvKernels, conv_kernels)
 MUSTER_DISPATCH_KERNELS(LanesKernels, lanes_kernels)
 MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
 MUSTER_DISPATCH_KERNELS(LstmKernels, lstm_kernels)
+MUSTER_DISPATCH_KERNELS(PairKernels, pair_kernels)
 MUSTER_DISPATCH_KERNELS(PeakKernels, peak_kernels)
 MUSTER_DISPATCH_KERNELS(PlaneKernels, plane_kernels)
 MUSTER_DISPATCH_KERNELS(WinogradKernels, winograd_kernels)

@@ -1,0 +1,127 @@
+// Agglomerative clustering against a slow search over all pairs of clusters.
+#include "grouping/linkage.h"
+
+#include <limits>
+
+#include "grouping/gram.h"
+#include "grouping/vectors.h"
+
+namespace muster {
+namespace {
+
+constexpr std::array kLinkages{Linkage::kSingle, Linkage::kComplete, Linkage::kAverage, Linkage::kWard};
+
+// The distance of two clusters by its definition.
+double between(const Rows<float>& points, const Rows<double>& distances, const std::vector<std::uint32_t>& a,
+               const std::vector<std::uint32_t>& b, Linkage linkage) {
+  if (linkage == Linkage::kWard) {
+    double squares = 0;
+    for (std::size_t c = 0; c < points.width; ++c) {
+      double mean_a = 0;
+      double mean_b = 0;
+      for (const std::uint32_t i : a) mean_a += points.row(i)[c] / static_cast<double>(a.size());
+      for (const std::uint32_t j : b) mean_b += points.row(j)[c] / static_cast<double>(b.size());
+      squares += (mean_a - mean_b) * (mean_a - mean_b);
+    }
+    const auto size_a = static_cast<double>(a.size());
+    const auto size_b = static_cast<double>(b.size());
+    return std::sqrt(2 * size_a * size_b / (size_a + size_b) * squares);
+  }
+  double sum = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const std::uint32_t i : a) {
+    for (const std::uint32_t j : b) {
+      sum += distances.row(i)[j];
+      least = std::min(least, distances.row(i)[j]);
+      most = std::max(most, distances.row(i)[j]);
+    }
+  }
+  if (linkage == Linkage::kAverage) return sum / static_cast<double>(a.size() * b.size());
+  return linkage == Linkage::kSingle ? least : most;
+}
+
+struct Slow {
+  std::vector<double> heights;
+  std::vector<Lists> clusters;  // after so many merges
+};
+
+Slow slow_linkage(const Rows<float>& points, Linkage linkage) {
+  const Rows<double> distances = l2_distances(points);
+  Lists clusters;
+  for (std::uint32_t i = 0; i < points.count(); ++i) clusters.push_back({i});
+  Slow slow{.heights = {}, .clusters = {clusters}};
+  while (clusters.size() > 1) {
+    double nearest = std::numeric_limits<double>::infinity();
+    std::size_t first = 0;
+    std::size_t second = 0;
+    for (std::size_t a = 0; a < clusters.size(); ++a) {
+      for (std::size_t b = a + 1; b < clusters.size(); ++b) {
+        const double distance = between(points, distances, clusters[a], clusters[b], linkage);
+        if (distance >= nearest) continue;
+        nearest = distance;
+        first = a;
+        second = b;
+      }
+    }
+    clusters[first].insert(clusters[first].end(), clusters[second].begin(), clusters[second].end());
+    std::ranges::sort(clusters[first]);
+    clusters.erase(clusters.begin() + static_cast<std::ptrdiff_t>(second));
+    slow.heights.push_back(nearest);
+    slow.clusters.push_back(clusters);
+  }
+  return slow;
+}
+
+TEST(Linkage, MergesAsTheDefinitionSays) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    for (const Linkage linkage : kLinkages) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", linkage " << static_cast<int>(linkage));
+      const Rows<float> points = random_rows(30, 4, seed);
+      const Slow slow = slow_linkage(points, linkage);
+      const std::vector<Merge> merges = link(l2_distances(points), linkage);
+      ASSERT_EQ(merges.size(), 29u);
+      for (std::size_t m = 0; m < 29; ++m) EXPECT_NEAR(merges[m].height, slow.heights[m], 1e-6);
+      for (std::uint32_t clusters = 1; clusters <= 30; ++clusters) {
+        EXPECT_EQ(cut_at_count(merges, 30, clusters), slow.clusters[30 - clusters]);
+      }
+      const double middle = (slow.heights[14] + slow.heights[15]) / 2;
+      EXPECT_EQ(cut_at_height(merges, 30, middle), slow.clusters[15]);
+      EXPECT_EQ(cut_at_height(merges, 30, 0), slow.clusters[0]);
+      EXPECT_EQ(cut_at_height(merges, 30, std::numeric_limits<double>::infinity()), slow.clusters[29]);
+    }
+  }
+}
+
+TEST(Linkage, HasTheHeightsOfFourPointsOnALine) {
+  const Rows<float> points = rows_of({{0}, {2}, {6}, {9}});
+  const auto heights = [&](Linkage linkage) {
+    std::vector<double> values;
+    for (const Merge& merge : link(l2_distances(points), linkage)) values.push_back(merge.height);
+    return values;
+  };
+  EXPECT_THAT(heights(Linkage::kSingle), testing::Pointwise(testing::DoubleEq(), {2.0, 3.0, 4.0}));
+  EXPECT_THAT(heights(Linkage::kComplete), testing::Pointwise(testing::DoubleEq(), {2.0, 3.0, 9.0}));
+  EXPECT_THAT(heights(Linkage::kAverage), testing::Pointwise(testing::DoubleEq(), {2.0, 3.0, 6.5}));
+  // Means 1 and 7.5, two points each: sqrt(2 * 2 * 2 / 4) * 6.5.
+  EXPECT_THAT(heights(Linkage::kWard), testing::Pointwise(testing::DoubleNear(1e-9), {2.0, 3.0, 9.192388155425117}));
+}
+
+TEST(Linkage, BreaksTiesTheSameWayAndAnswersForFewItems) {
+  for (const Linkage linkage : kLinkages) {
+    Rows<double> equal(9, 9);
+    for (std::uint32_t i = 0; i < 9; ++i) {
+      for (std::uint32_t j = 0; j < 9; ++j) equal.row(i)[j] = i == j ? 0.0 : 1.0;
+    }
+    const std::vector<Merge> merges = link(equal, linkage);
+    ASSERT_EQ(merges.size(), 8u);
+    EXPECT_EQ(cut_at_count(merges, 9, 3).size(), 3u);
+    EXPECT_EQ(cut_at_count(merges, 9, 3), cut_at_count(link(equal, linkage), 9, 3));
+    EXPECT_EQ(cut_at_height(link(Rows<double>(9, 9), linkage), 9, 1e-9).size(), 1u);
+    EXPECT_TRUE(link(Rows<double>(1, 1), linkage).empty());
+    EXPECT_EQ(cut_at_count({}, 1, 1), (Lists{{0}}));
+  }
+}
+
+}  // namespace
+}  // namespace muster
