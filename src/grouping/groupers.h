@@ -55,5 +55,13 @@ template <typename T>
 [[nodiscard]] Result<Draft> group_kl_greedy(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_cluster_deal(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_mediator(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_decomposed_cosine(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_mean_absolute_cosine(const GroupingOptions&, const GroupingInput&,
+                                                       const GroupingCall&);
+[[nodiscard]] Result<Draft> group_agglomerative(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_gap_voting(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_bipartition(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_nearest_centre(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_argmin_loss(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 
 }  // namespace muster

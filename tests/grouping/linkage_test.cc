@@ -1,4 +1,4 @@
-// Agglomerative clustering against a slow search over all pairs of clusters.
+// Agglomerative clustering against a slow search over all pairs of clusters, and the method built on it.
 #include "grouping/linkage.h"
 
 #include <limits>
@@ -120,6 +120,56 @@ TEST(Linkage, BreaksTiesTheSameWayAndAnswersForFewItems) {
     EXPECT_EQ(cut_at_height(link(Rows<double>(9, 9), linkage), 9, 1e-9).size(), 1u);
     EXPECT_TRUE(link(Rows<double>(1, 1), linkage).empty());
     EXPECT_EQ(cut_at_count({}, 1, 1), (Lists{{0}}));
+  }
+}
+
+TEST(Agglomerative, FindsBundlesByEveryMetricAndLinkage) {
+  const Rows<float> rows = bundles(24, 60, 3, 0.2, 4);
+  for (const char* const metric : {"l1", "l2", "cosine"}) {
+    for (const char* const linkage : {"single", "complete", "average", "ward"}) {
+      const GroupingOptions options{.method = "agglomerative", .groups = 3, .metric = metric, .linkage = linkage};
+      if (std::string(linkage) == "ward" && std::string(metric) != "l2") {
+        EXPECT_EQ(complaint(options, rows),
+                  "grouping.linkage: ward is for metric = l2, want single | complete | average with metric = " +
+                      std::string(metric));
+      } else {
+        EXPECT_EQ(groups_by(options, rows), bundle_lists(24, 3)) << metric << " " << linkage;
+      }
+    }
+  }
+}
+
+TEST(Agglomerative, CutsAtAThreshold) {
+  const Rows<float> rows = rows_of({{0, 0}, {3, 4}, {30, 40}});
+  const auto cut = [&](const char* metric, double threshold) {
+    return groups_by({.method = "agglomerative", .metric = metric, .linkage = "single", .threshold = threshold}, rows);
+  };
+  EXPECT_EQ(cut("l2", 5.0), (Lists{{0}, {1}, {2}}));  // nearer than, not as near as
+  EXPECT_EQ(cut("l2", 5.001), (Lists{{0, 1}, {2}}));
+  EXPECT_EQ(cut("l1", 6.999), (Lists{{0}, {1}, {2}}));
+  EXPECT_EQ(cut("l1", 7.001), (Lists{{0, 1}, {2}}));
+  EXPECT_EQ(cut("cosine", 0.5), (Lists{{0}, {1, 2}}));
+  EXPECT_EQ(cut("l2", std::numeric_limits<double>::infinity()), (Lists{{0, 1, 2}}));
+  EXPECT_EQ(cut("l2", 0), (Lists{{0}, {1}, {2}}));
+}
+
+TEST(Agglomerative, WantsEitherAThresholdOrANumber) {
+  const Rows<float> rows = random_rows(5, 3, 1);
+  EXPECT_EQ(complaint({.method = "agglomerative"}, rows),
+            "grouping.threshold: not set, and neither is grouping.groups, want one of the two");
+  EXPECT_EQ(complaint({.method = "agglomerative", .groups = 2, .threshold = 1.0}, rows),
+            "grouping.threshold: set together with grouping.groups, want one of the two");
+  EXPECT_EQ(complaint({.method = "agglomerative", .threshold = -1.0}, rows), "grouping.threshold: -1, want >= 0");
+  EXPECT_EQ(complaint({.method = "agglomerative", .metric = "l3", .threshold = 1.0}, rows),
+            "grouping.metric: \"l3\", want l1 | l2 | cosine");
+}
+
+TEST(Agglomerative, FollowsClientsThatChangePlaces) {
+  const Rows<float> rows = random_rows(40, 6, 9);
+  const std::vector<std::uint32_t> order = random_order(40, 3);
+  for (const char* const linkage : {"single", "complete", "average", "ward"}) {
+    const GroupingOptions options{.method = "agglomerative", .groups = 7, .linkage = linkage};
+    EXPECT_EQ(named_by(groups_by(options, permuted(rows, order)), order), groups_by(options, rows)) << linkage;
   }
 }
 

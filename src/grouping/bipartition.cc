@@ -1,0 +1,59 @@
+// One split of the clients in two, where their updates disagree (Sattler et al. 2020): the mean update is short, since
+// the group is near a stationary point, though some client's is long. The halves have the smallest possible largest
+// cosine across them: the cut through the weakest edge of the maximum spanning tree, which is single linkage. Zero
+// updates have cosine 0 with all others.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "grouping/gram.h"
+#include "grouping/groupers.h"
+#include "grouping/linkage.h"
+
+namespace muster {
+namespace {
+
+// Directions that differ by less than rounding are one direction.
+constexpr double kSameDirection = 1e-6;
+
+Status check_length(const char* key, const std::optional<double>& length) {
+  if (!length || *length >= 0) return {};
+  return usage_error("grouping.{}: {}, want >= 0", key, *length);
+}
+
+Draft together(std::uint32_t clients, std::string note) {
+  Draft draft;
+  draft.groups.emplace_back(clients);
+  std::iota(draft.groups[0].begin(), draft.groups[0].end(), 0u);
+  draft.notes.push_back(std::move(note));
+  return draft;
+}
+
+}  // namespace
+
+Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
+  MUSTER_ASSIGN(const std::string linkage, chosen_word("linkage", options.linkage, "single", {"single", "complete"}));
+  MUSTER_TRY(check_length("epsilon-mean", options.epsilon_mean));
+  MUSTER_TRY(check_length("epsilon-max", options.epsilon_max));
+  const std::uint32_t clients = input.vectors.count();
+  MUSTER_TRY(check_pairs("bipartition", clients));
+  Rows<double> distances = gram(input.vectors);
+  double longest = 0;
+  for (std::uint32_t i = 0; i < clients; ++i) longest = std::max(longest, std::sqrt(distances.row(i)[i]));
+  const double mean = mean_length(input.vectors);
+  const auto unsplit = [&](const char* why) {
+    return together(
+        clients, fmt::format("no split, {}: the mean update is {:.4g} long, the longest {:.4g}", why, mean, longest));
+  };
+  if (clients <= 2) return unsplit("with fewer than 3 clients");
+  if (options.epsilon_mean && !(mean < *options.epsilon_mean)) return unsplit("above epsilon-mean");
+  if (options.epsilon_max && !(longest > *options.epsilon_max)) return unsplit("below epsilon-max");
+  normalise_gram(distances);
+  for (double& value : distances.values) value = 1 - value;
+  const std::vector<Merge> merges =
+      link(std::move(distances), linkage == "single" ? Linkage::kSingle : Linkage::kComplete);
+  if (merges.back().height <= kSameDirection) return unsplit("all updates point in one direction");
+  return Draft{.groups = cut_at_count(merges, clients, 2), .notes = {}};
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+// Groups around centres: each client joins the centre that is nearest to its vector (L2). Where no centres are given
+// they are found by k-means, which is the alternation of FeSEM (Xie et al. 2021) on models that stand still.
+#include <algorithm>
+#include <cmath>
+
+#include "grouping/eigenpairs.h"
+#include "grouping/gram.h"
+#include "grouping/groupers.h"
+#include "grouping/kmeans.h"
+#include "grouping/newcomers.h"
+#include "grouping/updates.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t kIterations = 100;
+
+// Long vectors of few clients: k-means needs only their distances, which n numbers each tell as well.
+Rows<double> points_of(const RowsView<float>& vectors) {
+  if (vectors.width > vectors.count()) return points_with_gram(gram(vectors, Centring::kMean));
+  Rows<double> points(vectors.count(), vectors.width);
+  std::ranges::copy(vectors.values, points.values.begin());
+  return points;
+}
+
+Draft by_centre(const std::vector<std::uint32_t>& centre_of_client, std::uint32_t centres) {
+  Draft draft{.groups = sets_of(centre_of_client, centres), .notes = {}};
+  if (draft.groups.size() < centres) {
+    draft.notes.push_back(
+        fmt::format("{} of {} centres are nearest to no client", centres - draft.groups.size(), centres));
+  }
+  return draft;
+}
+
+}  // namespace
+
+Result<Draft> group_nearest_centre(const GroupingOptions& options, const GroupingInput& input,
+                                   const GroupingCall& call) {
+  if (input.centres.empty()) {
+    MUSTER_ASSIGN(const std::uint32_t groups, wanted_groups(options, call));
+    if (input.vectors.width > input.vectors.count()) MUSTER_TRY(check_pairs("nearest-centre", input.vectors.count()));
+    Stream stream = grouping_stream(call);
+    const KMeansOptions search{.clusters = groups, .max_iterations = kIterations};
+    return by_centre(k_means(points_of(input.vectors), search, stream).cluster, groups);
+  }
+  const std::uint32_t centres = input.centres.count();
+  if (options.groups && *options.groups != centres) {
+    return usage_error("grouping.groups: {}, want {}, the number of centres given", *options.groups, centres);
+  }
+  std::vector<std::uint32_t> nearest;
+  for (std::uint32_t k = 0; k < input.vectors.count(); ++k) {
+    MUSTER_ASSIGN(const Placement placement, nearest_head(input.centres, input.vectors.row(k)));
+    nearest.push_back(placement.group);
+  }
+  return by_centre(nearest, centres);
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+// Methods that compare the directions of updates, and what they do with clients whose update is zero and has none:
+// those are left out and then join the largest group. Internal to the stage.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/rows.h"
+#include "grouping/groupers.h"
+
+namespace muster {
+
+// The updates that are not zero.
+struct Directed {
+  std::vector<std::uint32_t> clients;  // ascending
+  Rows<double> gram;                   // of their updates
+};
+[[nodiscard]] Directed directed_updates(const RowsView<float>& updates);
+
+// The draft for groups of positions in `directed`, with the other clients in the largest group, the first of equals.
+// `wanted` groups were asked for; a note says why there are fewer.
+[[nodiscard]] Draft with_zero_updates(std::vector<std::vector<std::uint32_t>> groups, const Directed& directed,
+                                      std::uint32_t clients, std::uint32_t wanted);
+
+// cos(D_i, v_t) for the `directions` leading right singular vectors v_t of the rows D with this Gram matrix G = U L
+// U^T: sqrt(lambda_t) u_it / |D_i|, so the long vectors v_t are never made. Zero where D has fewer directions.
+[[nodiscard]] Rows<double> direction_cosines(const Rows<double>& gram, std::uint32_t directions);
+
+// How differently two clients' updates stand to all others (FedGroup, mean of absolute differences of cosines): with
+// S the cosines, (|S_i - S_j|_1 - 2 |1 - S_ij|) / (n - 2), since z = i and z = j each add |1 - S_ij| to the norm.
+// Zero where there are no others. `gram` has no zero rows and is used up.
+[[nodiscard]] Rows<double> mean_absolute_cosine_differences(Rows<double> gram);
+
+// The non-empty ones of `count` sets, from the set of each item.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> sets_of(const std::vector<std::uint32_t>& set_of_item,
+                                                              std::uint32_t count);
+
+}  // namespace muster

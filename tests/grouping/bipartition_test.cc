@@ -1,0 +1,76 @@
+// One split of updates that disagree, and when there is none.
+#include "grouping/vectors.h"
+
+namespace muster {
+namespace {
+
+const Rows<float> kWorked = rows_of({{1, 0}, {0.9f, 0.2f}, {-1, 0.1f}, {-0.8f, -0.1f}});
+
+TEST(Bipartition, SplitsTheWorkedUpdates) {
+  for (const char* const linkage : {"", "single", "complete"}) {
+    const GroupingOptions options{.method = "bipartition", .linkage = linkage};
+    EXPECT_EQ(groups_by(options, kWorked), (Lists{{0, 1}, {2, 3}})) << linkage;
+  }
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.056, .epsilon_max = 1.0}, kWorked),
+            (Lists{{0, 1}, {2, 3}}));
+}
+
+TEST(Bipartition, SaysBothLengthsWhereItDoesNotSplit) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.05}, kWorked, &notes), (Lists{{0, 1, 2, 3}}));
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "no split, above epsilon-mean: the mean update is 0.0559 long, the longest 1.005"});
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_max = 1.1}, kWorked, &notes), (Lists{{0, 1, 2, 3}}));
+  EXPECT_EQ(notes,
+            std::vector<std::string>{"no split, below epsilon-max: the mean update is 0.0559 long, the longest 1.005"});
+  EXPECT_EQ(groups_by({.method = "bipartition"}, rows_of({{1, 0}, {-1, 0}}), &notes), (Lists{{0, 1}}));
+  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_EQ(groups_by({.method = "bipartition"}, rows_of({{1, 3}, {2, 6}, {0.1f, 0.3f}}), &notes), (Lists{{0, 1, 2}}));
+  EXPECT_EQ(notes.size(), 1u);
+}
+
+TEST(Bipartition, HasTheSmallestLargestCosineAcrossTheCut) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Rows<float> rows = random_rows(9, 4, seed);
+    const auto largest_across = [&](std::uint32_t subset) {
+      double largest = -1;
+      for (std::uint32_t i = 0; i < 9; ++i) {
+        for (std::uint32_t j = 0; j < 9; ++j) {
+          if ((subset >> i & 1) == 0 || (subset >> j & 1) == 1) continue;
+          double product = 0, a = 0, b = 0;
+          for (std::size_t c = 0; c < 4; ++c) {
+            product += static_cast<double>(rows.row(i)[c]) * rows.row(j)[c];
+            a += static_cast<double>(rows.row(i)[c]) * rows.row(i)[c];
+            b += static_cast<double>(rows.row(j)[c]) * rows.row(j)[c];
+          }
+          largest = std::max(largest, product / std::sqrt(a * b));
+        }
+      }
+      return largest;
+    };
+    double best = 2;
+    for (std::uint32_t subset = 1; subset < 511; ++subset) best = std::min(best, largest_across(subset));
+    const Lists groups = groups_by({.method = "bipartition"}, rows);
+    ASSERT_EQ(groups.size(), 2u);
+    std::uint32_t subset = 0;
+    for (const std::uint32_t client : groups[0]) subset |= 1u << client;
+    EXPECT_NEAR(largest_across(subset), best, 1e-12) << seed;
+  }
+}
+
+TEST(Bipartition, TakesZeroUpdatesAsUnlikeAll) {
+  const Rows<float> rows = rows_of({{1, 0}, {1, 0.1f}, {0, 0}, {1, -0.1f}});
+  EXPECT_EQ(groups_by({.method = "bipartition"}, rows), (Lists{{0, 1, 3}, {2}}));
+}
+
+TEST(Bipartition, RefusesImpossibleKeys) {
+  EXPECT_EQ(complaint({.method = "bipartition", .linkage = "ward"}, kWorked),
+            "grouping.linkage: \"ward\", want single | complete");
+  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_mean = -0.1}, kWorked),
+            "grouping.epsilon-mean: -0.1, want >= 0");
+  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_max = std::nan("")}, kWorked),
+            "grouping.epsilon-max: nan, want >= 0");
+}
+
+}  // namespace
+}  // namespace muster
