@@ -37,6 +37,8 @@ std::string_view name(DropReason reason) {
       return "non-finite";
     case DropReason::kUnreachable:
       return "unreachable";
+    case DropReason::kMalformed:
+      return "malformed";
   }
   return "?";
 }
@@ -52,27 +54,28 @@ LocalSolver::LocalSolver(std::shared_ptr<const Network> network, const Federated
       seed_(seed),
       executor_(std::move(network), std::max(options_.batch_size, kEvaluationBatch)) {}
 
-std::uint64_t LocalSolver::step_budget(std::uint32_t samples, double work) const {
+std::uint64_t LocalSolver::step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const {
   const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
   double steps = 0;
-  if (options_.steps) {
-    steps = *options_.steps;
+  if (wanted.steps) {
+    steps = *wanted.steps;
   } else {
-    const double whole = std::floor(options_.epochs);
-    steps = whole * batches + std::ceil((options_.epochs - whole) * batches - 1e-9);
+    const double whole = std::floor(wanted.epochs);
+    steps = whole * batches + std::ceil((wanted.epochs - whole) * batches - 1e-9);
   }
-  if (work >= 1) return static_cast<std::uint64_t>(steps);
+  if (share >= 1) return static_cast<std::uint64_t>(steps);
   // A straggler of several epochs does a whole number of them, U{1..E-1} (FedProx); of one epoch, some of its batches.
-  if (!options_.steps && options_.epochs >= 2) {
-    return (1 + static_cast<std::uint64_t>(work * (std::floor(options_.epochs) - 1))) * batches;
+  if (!wanted.steps && wanted.epochs >= 2) {
+    return (1 + static_cast<std::uint64_t>(share * (std::floor(wanted.epochs) - 1))) * batches;
   }
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(work * steps));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share * steps));
 }
 
 Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
   const Stopwatch watch(timed(&SolverProfile::train_s));
   executor_.set_profile(profile_ ? &profile_->executor : nullptr);
   const Network& network = executor_.network();
+  const Objective& objective = task.trial ? *plain_ : objective_;
   const std::uint32_t samples = data_.train_count(task.client);
   if (samples == 0) return TrainReply{Dropped{task.client, DropReason::kNoSamples}};
   SampleView view;
@@ -91,13 +94,13 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   executor_.clear_drift();
 
   ObjectiveInput input{.received = received.first(network.parameters()), .broadcast = task.broadcast, .state = {}};
-  if (objective_.has_state()) {
+  if (objective.has_state()) {
     state_.resize(network.parameters());
     MUSTER_ASSIGN(const bool present, states_.get(task.client, kObjectiveSlot, state_));
     if (present) input.state = state_;
   }
-  if (objective_.wants_full_gradient()) compute_full_gradient(view);
-  objective_.begin(input, term_);
+  if (objective.wants_full_gradient()) compute_full_gradient(view);
+  objective.begin(input, term_);
   if (term_.has_drift) executor_.set_drift(term_.drift);
 
   const Optimizer optimizer = optimizer_of(options_);
@@ -107,7 +110,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
                       .pull = term_.pull + static_cast<float>(options_.weight_decay),
                       .momentum = static_cast<float>(options_.momentum)};
   executor_.reset_optimizer();
-  const bool keep = options_.keep_optimizer && optimizer != Optimizer::kSgd;
+  const bool keep = options_.keep_optimizer && !task.trial && optimizer != Optimizer::kSgd;
   if (keep) {
     optimizer_state_.resize(executor_.optimizer_state_size(optimizer));
     MUSTER_ASSIGN(const bool present, states_.get(task.client, kOptimizerSlot, optimizer_state_));
@@ -121,7 +124,8 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   update.samples_trained = 0;
   order_.resize(samples);
   std::iota(order_.begin(), order_.end(), 0u);
-  const std::uint64_t budget = step_budget(samples, task.work);
+  const std::uint64_t budget = step_budget(
+      task.trial.value_or(LocalWork{.epochs = options_.epochs, .steps = options_.steps}), samples, task.work);
   double epoch_loss = 0;
   std::uint64_t epoch_samples = 0;
   bool finite = true;
@@ -163,15 +167,15 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   if (!finite || !all_finite(update.model)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
 
   // The client's memory changes only now, when nothing can make it a dropped one any more.
-  update.payload.resize(objective_.has_payload() ? network.parameters() : 0);
-  if (objective_.has_state() && update.steps > 0) {
+  update.payload.resize(objective.has_payload() ? network.parameters() : 0);
+  if (objective.has_state() && update.steps > 0) {
     next_state_.resize(network.parameters());
-    objective_.end(input,
-                   {.trained = std::span<const float>(update.model).first(network.parameters()),
-                    .steps = update.steps,
-                    .learning_rate = learning_rate,
-                    .full_gradient = full_gradient_},
-                   next_state_, update.payload);
+    objective.end(input,
+                  {.trained = std::span<const float>(update.model).first(network.parameters()),
+                   .steps = update.steps,
+                   .learning_rate = learning_rate,
+                   .full_gradient = full_gradient_},
+                  next_state_, update.payload);
     MUSTER_TRY(states_.put(task.client, kObjectiveSlot, next_state_));
   }
   if (keep) {
@@ -215,6 +219,34 @@ Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView&
     total.loss_sum += result.loss_sum;
   }
   return total;
+}
+
+std::vector<Evaluation> LocalSolver::evaluate_training(const RowsView<float>& models, ClientId client) {
+  SampleView view;
+  {
+    const Stopwatch making(timed(&SolverProfile::evaluate_s));
+    view = data_.train(client, buffer_);
+  }
+  std::vector<Evaluation> evaluations;
+  for (std::uint32_t m = 0; m < models.count(); ++m) evaluations.push_back(evaluate(models.row(m), view));
+  return evaluations;
+}
+
+void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
+                                   std::span<std::int32_t> labels) {
+  const Stopwatch watch(timed(&SolverProfile::evaluate_s));
+  executor_.set_profile(nullptr);
+  executor_.load(model);
+  const std::size_t width = executor_.network().outputs();
+  order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
+  for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
+    const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(kEvaluationBatch, view.size() - at));
+    std::iota(order_.begin(), order_.begin() + batch, static_cast<std::uint32_t>(at));
+    gather(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    std::copy_n(executor_.labels(batch), batch, labels.begin() + static_cast<std::ptrdiff_t>(at));
+    (void)executor_.evaluate(batch);
+    executor_.logits(batch, outputs.subspan(at * width, batch * width));
+  }
 }
 
 Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, ClientId client, bool own_model) {

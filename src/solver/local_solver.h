@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/rows.h"
 #include "data/federated_data.h"
 #include "model/executor.h"
 #include "solver/client_state.h"
@@ -34,7 +35,7 @@ struct LocalOptions {
   ObjectiveOptions objective;
 };
 
-enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable };
+enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable, kMalformed };
 [[nodiscard]] std::string_view name(DropReason reason);
 
 struct Dropped {
@@ -54,6 +55,12 @@ struct LocalUpdate {
 
 using TrainReply = std::variant<LocalUpdate, Dropped>;
 
+// How long a client trains.
+struct LocalWork {
+  double epochs = 1;
+  std::optional<std::uint32_t> steps;  // instead of epochs
+};
+
 struct TrainTask {
   ClientId client;
   std::uint32_t round = 0;
@@ -62,6 +69,8 @@ struct TrainTask {
   std::span<const float> broadcast;  // for the objective; may be empty
   double work = 1;                   // share of the usual epochs or steps, for stragglers
   bool own_model = false;            // start from, and keep, the client's own model (local training without a server)
+  // Set when the client only tries: so long instead of the usual, on its own loss alone, and nothing of it is kept.
+  std::optional<LocalWork> trial;
 };
 
 struct Evaluation {
@@ -90,15 +99,23 @@ class LocalSolver {
 
   // Evaluates `model` on the view. An empty model means the one loaded last.
   [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view);
+  // Each model on all of the client's own training samples, without augmentation.
+  [[nodiscard]] std::vector<Evaluation> evaluate_training(const RowsView<float>& models, ClientId client);
+  // The outputs before the softmax, a row of network().outputs() per sample, and the samples' labels.
+  void evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
+                        std::span<std::int32_t> labels);
   // On the client's own test samples; with `own_model` the client's own model where it has one.
   [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model);
+
+  [[nodiscard]] const Network& network() const { return executor_.network(); }
+  [[nodiscard]] const FederatedData& data() const { return data_; }
 
   // Adds to `profile` (borrowed) from now on; null: no more, which is the default.
   void set_profile(SolverProfile* profile) { profile_ = profile; }
 
  private:
   [[nodiscard]] double* timed(double SolverProfile::*seconds) { return profile_ ? &(profile_->*seconds) : nullptr; }
-  [[nodiscard]] std::uint64_t step_budget(std::uint32_t samples, double work) const;
+  [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
   // The mean gradient over all of the client's samples at the loaded model.
   void compute_full_gradient(const SampleView& view);
 
@@ -106,6 +123,7 @@ class LocalSolver {
   const LocalOptions options_;
   const Augmentation augmentation_;
   const Objective& objective_;
+  const std::unique_ptr<Objective> plain_ = make_plain();  // of trials
   ClientStates& states_;
   const std::uint64_t seed_;
 

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "plan/plan.h"
 #include "solver/local_solver.h"
+#include "solver/tell_profile.h"
 
 namespace muster {
 
@@ -23,6 +24,8 @@ class ClientLink {
 
   // "Train this task." `reuse` donates memory. An error means that the simulation or the transport itself broke.
   [[nodiscard]] virtual Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) = 0;
+  // "Tell your profile."
+  [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
   // "Evaluate this model on your own test samples."
   [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluateTask& task) = 0;
 };

@@ -21,12 +21,25 @@ class InProcessLink final : public ClientLink {
     }
     if (fault.nan) {
       // The client works on garbage; the solver must notice by itself.
-      poisoned_.assign(task.model.begin(), task.model.end());
-      poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
-      given.model = poisoned_;
+      given.model = poisoned(task.model);
       given.own_model = false;
     }
     return solver_.train(given, std::move(reuse));
+  }
+
+  // A client that is gone in a round is gone for its profile too. Only training takes time or can break.
+  Result<ProfileReply> profile(const ProfileTask& task) override {
+    const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
+    if (fault.drop) return ProfileReply{Dropped{task.client, DropReason::kFault}};
+    ProfileTask given = task;
+    if (profile_kind(*task.options).trains) {
+      if (fault.straggle) {
+        if (!partial_) return ProfileReply{Dropped{task.client, DropReason::kStraggler}};
+        given.work = *fault.straggle;
+      }
+      if (fault.nan) given.models = {poisoned(task.models.row(0)), task.models.width};
+    }
+    return tell_profile(given, solver_, seed_);
   }
 
   Result<Evaluation> evaluate(const EvaluateTask& task) override {
@@ -34,6 +47,12 @@ class InProcessLink final : public ClientLink {
   }
 
  private:
+  std::span<const float> poisoned(std::span<const float> model) {
+    poisoned_.assign(model.begin(), model.end());
+    poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
+    return poisoned_;
+  }
+
   LocalSolver& solver_;
   FaultOptions faults_;
   bool partial_;

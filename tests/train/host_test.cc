@@ -38,6 +38,9 @@ class NoLink final : public ClientLink {
   Result<TrainReply> train(const TrainTask& task, LocalUpdate) override {
     return TrainReply{Dropped{task.client, DropReason::kUnreachable}};
   }
+  Result<ProfileReply> profile(const ProfileTask& task) override {
+    return ProfileReply{Dropped{task.client, DropReason::kUnreachable}};
+  }
   Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
 };
 

@@ -47,6 +47,9 @@ class QuadraticLink final : public ClientLink {
     return TrainReply{std::move(update)};
   }
 
+  Result<ProfileReply> profile(const ProfileTask& task) override {
+    return ProfileReply{Dropped{task.client, DropReason::kUnreachable}};
+  }
   Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
 
   std::map<std::uint32_t, std::vector<float>> states;
