@@ -63,5 +63,9 @@ template <typename T>
 [[nodiscard]] Result<Draft> group_bipartition(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_nearest_centre(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_argmin_loss(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_inter_cluster(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_by_coefficient_of_variation(const GroupingOptions&, const GroupingInput&,
+                                                              const GroupingCall&);
+[[nodiscard]] Result<Draft> group_by_qcid(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 
 }  // namespace muster

@@ -49,6 +49,13 @@ inline LabelledClients clients_of(std::size_t classes, std::vector<std::uint32_t
   return made;
 }
 
+// A row of counts per client, all of the same length.
+inline LabelledClients clients_of(const std::vector<std::vector<std::uint32_t>>& rows) {
+  std::vector<std::uint32_t> counts;
+  for (const auto& row : rows) counts.insert(counts.end(), row.begin(), row.end());
+  return clients_of(rows.at(0).size(), std::move(counts));
+}
+
 inline std::vector<std::vector<std::uint32_t>> member_lists(const Grouping& grouping) {
   std::vector<std::vector<std::uint32_t>> lists;
   for (std::uint32_t g = 0; g < grouping.count(); ++g) {
