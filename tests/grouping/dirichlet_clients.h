@@ -38,6 +38,17 @@ inline LabelledClients dirichlet_clients(std::uint32_t clients, std::uint32_t cl
   return made;
 }
 
+// Each client has 10 or 20 samples of a single class.
+inline LabelledClients one_class_clients(std::uint32_t clients, std::uint32_t classes, std::uint64_t seed) {
+  LabelledClients made{.labels = Rows<std::uint32_t>(clients, classes), .samples = {}};
+  Stream stream({.seed = seed, .part = 8});
+  for (std::uint32_t k = 0; k < clients; ++k) {
+    made.labels.row(k)[stream.below(classes)] = made.samples.emplace_back(10 * (1 + stream.below(2)));
+  }
+  return made;
+}
+
+// One row of counts after the other.
 inline LabelledClients clients_of(std::size_t classes, std::vector<std::uint32_t> counts) {
   LabelledClients made;
   made.labels.width = classes;

@@ -75,11 +75,7 @@ TEST(KlGreedy, IsTheDirectGreedy) {
 TEST(KlGreedy, IsTheDirectGreedyWhereTiesAbound) {
   // One class per client and few different sizes: most steps are ties.
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    LabelledClients clients{.labels = Rows<std::uint32_t>(36, 6), .samples = {}};
-    Stream stream({.seed = seed});
-    for (std::uint32_t k = 0; k < 36; ++k) {
-      clients.labels.row(k)[stream.below(6)] = clients.samples.emplace_back(10 * (1 + stream.below(2)));
-    }
+    const LabelledClients clients = one_class_clients(36, 6, seed);
     EXPECT_EQ(grouped(clients, 4), direct(clients, 4)) << "seed " << seed;
   }
 }
@@ -89,6 +85,12 @@ TEST(KlGreedy, TiesGoToTheLowestClientThenTheLowestGroup) {
   // other.
   const LabelledClients clients = clients_of(2, {4, 0, 4, 0, 0, 4, 0, 4});
   EXPECT_EQ(grouped(clients, 2), (Lists{{0, 2}, {1, 3}}));
+}
+
+TEST(KlGreedy, AGroupThatBecomesAsGoodAsAnotherIsPreferredIfItIsLower) {
+  // 2 would rather join 1 = (4, 8, 0) than 0 = (4, 0, 0), until 3 makes group 0 the same as group 1.
+  const LabelledClients clients = clients_of(3, {4, 0, 0, 4, 8, 0, 4, 0, 0, 0, 8, 0});
+  EXPECT_EQ(grouped(clients, 2), (Lists{{0, 2, 3}}));
 }
 
 TEST(KlGreedy, AMissingClassCountsAsOne) {

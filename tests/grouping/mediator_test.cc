@@ -58,9 +58,19 @@ TEST(Mediator, IsTheDirectGreedy) {
   }
 }
 
+TEST(Mediator, IsTheDirectGreedyWhereTiesAbound) {
+  // One class per client and few different sizes: most picks are ties.
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const LabelledClients clients = one_class_clients(37, 6, seed);
+    EXPECT_EQ(grouped(clients, 4), direct(clients, 4)) << "seed " << seed;
+  }
+}
+
 TEST(Mediator, TiesGoToTheLowestClient) {
-  // Everyone has one class: 0 opens the first group. 2, 3 and 5 would even it out alike, so 2 comes.
-  EXPECT_EQ(grouped(clients_of(2, {5, 0, 5, 0, 0, 5, 0, 5, 5, 0, 0, 5}), 2), (Lists{{0, 2}, {1, 3}, {4, 5}}));
+  // Everyone has one class, so 0 opens; 2 evens it out.
+  EXPECT_EQ(grouped(clients_of(2, {5, 0, 5, 0, 0, 5}), 2), (Lists{{0, 2}, {1}}));
+  // 2 and 3 even it out alike, so 2 comes.
+  EXPECT_EQ(grouped(clients_of(2, {5, 0, 5, 0, 0, 5, 0, 5, 0, 5}), 2), (Lists{{0, 2}, {1, 3}, {4}}));
 }
 
 TEST(Mediator, OpensWithTheMostEvenClient) {
