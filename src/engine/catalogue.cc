@@ -20,10 +20,18 @@ Result<std::vector<CatalogueStage>> catalogue() {
   for (const ModelEntry& entry : model_catalogue()) models.entries.push_back({entry.name, entry.summary, entry.keys});
   stages.push_back(std::move(models));
 
+  CatalogueStage profiles{.name = "profile"};
+  for (const ProfileEntry& entry : profile_kinds()) {
+    profiles.entries.push_back(
+        {entry.name, fmt::format("{}; bytes: {}; reveals {}", entry.summary, entry.bytes, entry.reveals), entry.keys});
+  }
+  stages.push_back(std::move(profiles));
   CatalogueStage grouping{.name = "grouping"};
   for (const GrouperEntry& entry : groupers()) grouping.entries.push_back({entry.name, entry.summary, entry.keys});
   stages.push_back(std::move(grouping));
-  stages.push_back({"plan", {{"uniform", "participants drawn uniformly without replacement", {"sample-clients"}}}});
+  stages.push_back({"plan", samplers()});
+  stages.push_back({"growth", growths()});
+  stages.push_back({"regroup", regroup_events()});
   stages.push_back({"training",
                     {{"parallel", "members train from the same model and are averaged", {"group-rounds"}},
                      {"sequential", "the model walks from member to member", {"passes", "shuffle"}}}});

@@ -45,6 +45,48 @@ std::string toml_text(std::string_view text) {
   return out.str();
 }
 
+std::string amount_text(const Amount& amount) {
+  if (const auto* count = std::get_if<std::uint32_t>(&amount.value)) return fmt::format("{}", *count);
+  return number_text(std::get<double>(amount.value));
+}
+
+std::optional<std::uint32_t> count_in(const toml::node& node) {
+  const auto value = node.value_exact<std::int64_t>();
+  if (!value || *value < 1 || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+Result<GroupSchedule> schedule_from(const toml::node& node, const std::string& accepted) {
+  GroupSchedule schedule;
+  const toml::table* const table = node.as_table();
+  if (!table) {
+    const auto groups = count_in(node);
+    if (!groups) return unaccepted(node, accepted);
+    schedule.beta = *groups;
+    return schedule;
+  }
+  for (const auto& [key, value] : *table) {
+    if (key.str() == "growth") {
+      const auto growth = value.value_exact<std::string>();
+      if (!growth) return unaccepted(value, "a string").within("growth");
+      schedule.growth = *growth;
+    } else if (key.str() == "alpha") {
+      std::optional<double> alpha = value.value_exact<double>();
+      if (const auto integer = value.value_exact<std::int64_t>()) alpha = static_cast<double>(*integer);
+      if (!alpha) return unaccepted(value, "a number >= 0").within("alpha");
+      schedule.alpha = *alpha;
+    } else if (key.str() == "beta") {
+      const auto beta = count_in(value);
+      if (!beta) return unaccepted(value, "an integer >= 1").within("beta");
+      schedule.beta = *beta;
+    } else {
+      const std::vector<std::string> names{"growth", "alpha", "beta"};
+      return Error{ErrorCode::kUsage, unknown_name("key", key.str(), names)};
+    }
+  }
+  return schedule;
+}
+
 template <typename T>
 struct Range {
   T low;
@@ -158,27 +200,54 @@ class Table {
   }
 
   void amount(const char* section, const char* key, Amount& field, const char* summary) {
+    amount_of(
+        section, key, summary, [&field](Amount value) { field = value; }, [&field] { return amount_text(field); });
+  }
+  void amount(const char* section, const char* key, std::optional<Amount>& field, const char* summary) {
+    amount_of(
+        section, key, summary, [&field](Amount value) { field = value; },
+        [&field] { return field ? amount_text(*field) : std::string(); });
+  }
+
+  // A number of groups, or a table { growth, alpha, beta }.
+  void schedule(const char* section, const char* key, std::optional<GroupSchedule>& field, const char* summary) {
+    add(
+        section, key, summary, "an integer >= 1, or a table like { growth = \"log\", alpha = 2.0, beta = 10 }",
+        [&field](const toml::node& node, const std::string& accepted) -> Status {
+          Result<GroupSchedule> schedule = schedule_from(node, accepted);
+          if (!schedule) return std::move(schedule).error();
+          MUSTER_TRY(check_schedule(*schedule));
+          field = *schedule;
+          return {};
+        },
+        [&field]() -> std::string {
+          if (!field) return {};
+          if (field->growth == "constant") return fmt::format("{}", field->beta);
+          return fmt::format("{{ growth = {}, alpha = {}, beta = {} }}", toml_text(field->growth),
+                             number_text(field->alpha), field->beta);
+        });
+  }
+
+ private:
+  template <typename Set, typename Get>
+  void amount_of(const char* section, const char* key, const char* summary, Set set, Get get) {
     add(
         section, key, summary, "a count >= 1 (an integer) or a share in (0, 1] (with a decimal point)",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
+        [set](const toml::node& node, const std::string& accepted) -> Status {
           if (const auto count = node.value_exact<std::int64_t>()) {
             if (*count < 1 || *count > std::numeric_limits<std::uint32_t>::max()) return unaccepted(node, accepted);
-            field.value = static_cast<std::uint32_t>(*count);
+            set(Amount{static_cast<std::uint32_t>(*count)});
           } else if (const auto share = node.value_exact<double>()) {
             if (!(*share > 0 && *share <= 1)) return unaccepted(node, accepted);
-            field.value = *share;
+            set(Amount{*share});
           } else {
             return unaccepted(node, accepted);
           }
           return {};
         },
-        [&field] {
-          if (const auto* count = std::get_if<std::uint32_t>(&field.value)) return fmt::format("{}", *count);
-          return number_text(std::get<double>(field.value));
-        });
+        get);
   }
 
- private:
   template <typename T, typename Set, typename Get>
   void integer_of(const char* section, const char* key, std::uint64_t low, const char* summary, Set set, Get get) {
     add(
@@ -307,6 +376,20 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("local", "control", r.local.objective.control, {"steps", "gradient"},
            "how control variates are renewed: option II or I (control-variate)");
 
+  t.choice("profile", "kind", r.profile.kind, names_of(profile_kinds()), "what clients tell the server of themselves");
+  t.number("profile", "epsilon", r.profile.epsilon, kPositive,
+           "privacy of label-histogram: Laplace noise of scale 1/epsilon; default: no noise");
+  t.integer("profile", "steps", r.profile.steps, 1, "mini-batch steps; default 50 (update-direction)");
+  t.number("profile", "epochs", r.profile.epochs, kPositive,
+           "instead of steps; default 10 (classifier-weights, confidence-vector)");
+  t.choice("profile", "layers", r.profile.layers, {"last", "last-two", "all"},
+           "dense layers from the end; default last (classifier-weights)");
+  t.optional_flag("profile", "bias", r.profile.bias, "with the layers' biases; default false (classifier-weights)");
+  t.number("profile", "variance", r.profile.variance, {0, 1, true},
+           "share of variance that principal components keep; default: no reduction (classifier-weights)");
+  t.choice("profile", "form", r.profile.form, {"shares", "softmax"},
+           "probabilities as shares of their sum, or through a softmax; default shares (confidence-vector)");
+
   t.choice("grouping", "method", r.grouping.method, names_of(groupers()), "how clients are grouped");
   GroupingOptions& g = r.grouping;
   t.integer("grouping", "size", g.size, 1, "clients per group (random, mediator)");
@@ -342,8 +425,14 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.number("grouping", "epsilon-max", g.epsilon_max, kNonNegative,
            "split only if the longest update is longer (bipartition)");
 
-  t.amount("plan", "sample-clients", r.plan.sample_clients, "clients per round");
-  t.choice("plan", "sampling", r.plan.sampling, {"uniform"}, "how participants are drawn");
+  t.schedule("plan", "groups", r.plan.groups, "how many groups are formed, where it may grow from round to round");
+  t.integer("plan", "regroup-every", r.plan.regroup.every, 1, "rounds that groups last; default: for ever");
+  t.choice("plan", "regroup-on", r.plan.regroup.on, names_of(regroup_events()), "the event after which groups form");
+  t.integer("plan", "regroup-round", r.plan.regroup.round, 1,
+            "the event's round, or the first in which it can happen; default 3 (loss-variance), 20 (bipartition)");
+  t.amount("plan", "sample-groups", r.plan.sample_groups, "groups per round; whole groups take part");
+  t.amount("plan", "sample-clients", r.plan.sample_clients, "clients per round; each takes part in its group");
+  t.choice("plan", "sampling", r.plan.sampling, names_of(samplers()), "how participants are drawn");
 
   t.choice("training", "mode", r.training.mode, {"parallel", "sequential"}, "how the members of a group train");
   t.integer("training", "group-rounds", r.training.group_rounds, 1, "rounds inside a group (parallel)");

@@ -44,6 +44,24 @@ Status set_key(const std::vector<Key>& keys, std::string_view section, std::stri
   return {};
 }
 
+// Runs train every client as its own group: whatever describes, forms or renews groups would be ignored, so it is
+// refused. `muster group` forms groups without training.
+Status check_alone(const Recipe& r) {
+  const auto refused = [](const char* key, const std::string& value, const char* wanted) {
+    return usage_error("{}: {}, but a run trains every client as its own group; want {}", key, value, wanted);
+  };
+  const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
+  if (r.grouping.method != "singletons") return refused("grouping.method", quoted(r.grouping.method), "\"singletons\"");
+  if (r.profile.kind != "none") return refused("profile.kind", quoted(r.profile.kind), "\"none\"");
+  if (r.plan.groups) return refused("plan.groups", quoted(r.plan.groups->growth), "the key left out");
+  if (r.plan.regroup.every) {
+    return refused("plan.regroup-every", fmt::format("{}", *r.plan.regroup.every), "the key left out");
+  }
+  if (!r.plan.regroup.on.empty()) return refused("plan.regroup-on", quoted(r.plan.regroup.on), "the key left out");
+  if (samples_by_cov(r.plan.sampling)) return refused("plan.sampling", quoted(r.plan.sampling), "uniform or all");
+  return {};
+}
+
 }  // namespace
 
 std::vector<RecipeKey> recipe_keys() {
@@ -123,7 +141,10 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
 }
 
 Status check_recipe(const Recipe& r) {
+  MUSTER_TRY(check_profile(r.profile));
   MUSTER_TRY(check_grouping(r.grouping));
+  MUSTER_TRY(check_plan(r.plan));
+  MUSTER_TRY(check_alone(r));
   const std::string& objective = r.local.objective.name;
   const std::string& global = r.aggregation.global;
   if ((objective == "control-variate") != (global == "control-variate")) {
@@ -184,8 +205,10 @@ std::string describe_recipe(const Recipe& r) {
   };
   const std::string work =
       r.local.steps ? fmt::format("{} steps", *r.local.steps) : fmt::format("{:g} epochs", r.local.epochs);
-  std::string text = fmt::format("{} on {}: each round {} are sampled ({}), ", r.model.name, r.data.source,
-                                 amount(r.plan.sample_clients, "clients"), r.plan.sampling);
+  const std::string drawn =
+      r.plan.sample_groups ? amount(*r.plan.sample_groups, "groups") : amount(r.plan.sample_clients, "clients");
+  std::string text =
+      fmt::format("{} on {}: each round {} are sampled ({}), ", r.model.name, r.data.source, drawn, r.plan.sampling);
   text += fmt::format("train {} of {} at rate {:g} in batches of {} with the {} objective, ", work, r.local.optimizer,
                       r.local.learning_rate, r.local.batch_size, r.local.objective.name);
   text += r.aggregation.global == "none" ? "and keep their own models"

@@ -15,6 +15,7 @@
 #include "grouping/grouping.h"
 #include "model/network.h"
 #include "plan/plan.h"
+#include "profile/profile.h"
 #include "solver/local_solver.h"
 #include "train/group_trainer.h"
 
@@ -48,6 +49,7 @@ struct Recipe {
   DataOptions data;
   ModelOptions model;
   LocalOptions local;
+  ProfileOptions profile;
   GroupingOptions grouping;
   PlanOptions plan;
   TrainingOptions training;

@@ -16,7 +16,10 @@ std::uint32_t Amount::of(std::uint32_t population) const {
 }
 
 Status check_plan(const PlanOptions& options) {
-  if (options.groups) MUSTER_TRY(check_schedule(*options.groups));
+  if (options.groups) {
+    if (Status status = check_schedule(*options.groups); !status)
+      return std::move(status).error().within("plan.groups");
+  }
   MUSTER_TRY(check_regroup(options.regroup));
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : samplers()) names.push_back(entry.name);

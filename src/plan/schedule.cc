@@ -49,12 +49,12 @@ Status check_schedule(const GroupSchedule& schedule) {
   if (!find_growth(schedule.growth)) {
     std::vector<std::string> names;
     for (const Growth& growth : kGrowths) names.emplace_back(growth.name);
-    return Error{ErrorCode::kUsage, "plan.groups: " + unknown_name("growth", schedule.growth, names)};
+    return Error{ErrorCode::kUsage, unknown_name("growth", schedule.growth, names)};
   }
   if (!(schedule.alpha >= 0 && std::isfinite(schedule.alpha))) {
-    return usage_error("plan.groups: alpha = {}, want a number >= 0", schedule.alpha);
+    return usage_error("alpha = {}, want a number >= 0", schedule.alpha);
   }
-  if (schedule.beta < 1) return usage_error("plan.groups: {} groups, want >= 1", schedule.beta);
+  if (schedule.beta < 1) return usage_error("{} groups, want >= 1", schedule.beta);
   return {};
 }
 

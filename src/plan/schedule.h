@@ -21,7 +21,7 @@ struct GroupSchedule {
 // Every growth, in the order of the documentation.
 [[nodiscard]] std::vector<CatalogueEntry> growths();
 
-// Fails if the growth is unknown or a number is out of range; errors name `plan.groups`.
+// Fails if the growth is unknown or a number is out of range; errors do not name the key.
 [[nodiscard]] Status check_schedule(const GroupSchedule& schedule);
 
 // The number of groups that round `round` (from 1) wants, at most `clients`. Precondition: check_schedule() passes.

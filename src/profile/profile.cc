@@ -79,7 +79,7 @@ std::vector<ProfileEntry> profile_kinds() {
        "how sure a model trained by the client is of each class, on exemplars",
        {"epochs", "steps", "form"},
        "4 per parameter and the exemplars down, 4 per class up",
-       "roughly, the mix of classes the client has",
+       "roughly which mix of classes the client has",
        ProfileGives::kProbabilities,
        true},
       {"losses",

@@ -86,6 +86,19 @@ TEST(Recipe, EveryKeyRoundTrips) {
                                           "data.test-fraction=0.1",
                                           "local.steps=3",
                                           "local.mu=0.125",
+                                          "profile.kind=classifier-weights",
+                                          "profile.epsilon=0.5",
+                                          "profile.steps=7",
+                                          "profile.epochs=2.5",
+                                          "profile.layers=last-two",
+                                          "profile.bias=true",
+                                          "profile.variance=0.9",
+                                          "profile.form=softmax",
+                                          "plan.groups={ growth = \"exp\", alpha = 0.1, beta = 3 }",
+                                          "plan.regroup-every=4",
+                                          "plan.regroup-on=loss-variance",
+                                          "plan.regroup-round=3",
+                                          "plan.sample-groups=0.5",
                                           "plan.sample-clients=3",
                                           "evaluation.clients=0.5",
                                           "faults.stragglers=drop"};
@@ -100,8 +113,39 @@ TEST(Recipe, EveryKeyRoundTrips) {
   EXPECT_EQ(again->data.alpha, recipe.data.alpha);
   EXPECT_EQ(again->data.normalize, recipe.data.normalize);
   EXPECT_EQ(again->local.steps, recipe.local.steps);
+  EXPECT_EQ(again->profile, recipe.profile);
+  EXPECT_EQ(again->profile.bias, true);
+  EXPECT_EQ(again->plan.groups, recipe.plan.groups);
+  EXPECT_EQ(again->plan.groups, (GroupSchedule{.growth = "exp", .alpha = 0.1, .beta = 3}));
+  EXPECT_EQ(again->plan.regroup, recipe.plan.regroup);
+  EXPECT_EQ(again->plan.sample_groups, Amount{0.5});
   EXPECT_EQ(again->plan.sample_clients, recipe.plan.sample_clients);
   EXPECT_EQ(format_recipe(*again), format_recipe(recipe));
+}
+
+TEST(Recipe, GroupsAreANumberOrAGrowthTable) {
+  const auto groups = [](const char* toml) {
+    const auto recipe = parse_recipe(std::string("[plan]\ngroups = ") + toml, "my.toml");
+    return recipe.ok() ? recipe->plan.groups : std::nullopt;
+  };
+  EXPECT_EQ(groups("50"), (GroupSchedule{.growth = "constant", .beta = 50}));
+  EXPECT_EQ(groups("{ growth = \"log\", alpha = 2.0, beta = 10 }"), (GroupSchedule{"log", 2, 10}));
+  EXPECT_EQ(groups("{ growth = \"linear\", alpha = 1 }"), (GroupSchedule{"linear", 1, 10}));
+  EXPECT_EQ(
+      error_of("[plan]\ngroups = 0"),
+      "my.toml:2: plan.groups: 0, want an integer >= 1, or a table like { growth = \"log\", alpha = 2.0, beta = 10 "
+      "}");
+  EXPECT_EQ(error_of("[plan]\ngroups = { growth = \"lag\" }"),
+            "my.toml:2: plan.groups: unknown growth 'lag' (did you mean 'log'?); accepted: constant, linear, log, exp");
+  EXPECT_EQ(error_of("[plan]\ngroups = { growth = 3 }"), "my.toml:2: plan.groups: growth: 3, want a string");
+  EXPECT_EQ(error_of("[plan]\ngroups = { growth = \"exp\", beta = 0.5 }"),
+            "my.toml:2: plan.groups: beta: 0.5, want an integer >= 1");
+  EXPECT_EQ(error_of("[plan]\ngroups = { growth = \"exp\", alpha = true }"),
+            "my.toml:2: plan.groups: alpha: true, want a number >= 0");
+  EXPECT_EQ(error_of("[plan]\ngroups = { growth = \"exp\", alpha = nan }"),
+            "my.toml:2: plan.groups: alpha = nan, want a number >= 0");
+  EXPECT_THAT(error_of("[plan]\ngroups = { growht = \"exp\" }"),
+              HasSubstr("unknown key 'growht' (did you mean 'growth'"));
 }
 
 TEST(Recipe, CombinationsThatCannotWorkAreRefusedWithTheReason) {
@@ -124,6 +168,30 @@ TEST(Recipe, CombinationsThatCannotWorkAreRefusedWithTheReason) {
   EXPECT_THAT(refused({"local.optimizer=adam", "local.momentum=0.9"}), HasSubstr("local.momentum: 0.9, want 0"));
   EXPECT_THAT(refused({"data.samples-min=5", "data.samples-max=4"}), HasSubstr("data.samples-min: 5"));
   EXPECT_THAT(refused({"data.shape=[2, 3]"}), HasSubstr("data.shape"));
+  EXPECT_THAT(refused({"profile.epsilon=1"}), HasSubstr("profile.epsilon: not a key of none"));
+  EXPECT_THAT(refused({"plan.sample-groups=2", "plan.sample-clients=3"}), HasSubstr("either groups or clients"));
+  EXPECT_EQ(refused({"plan.sample-groups=2"}), "accepted");
+  EXPECT_EQ(refused({"plan.sampling=all"}), "accepted");
+}
+
+TEST(Recipe, WhatARunWouldIgnoreIsRefused) {
+  const auto refused = [](std::vector<std::string> settings) {
+    Recipe recipe;
+    for (const std::string& setting : settings) {
+      const Status status = apply_setting(recipe, setting);
+      EXPECT_TRUE(status.ok()) << status.error().message;
+    }
+    const Status status = check_recipe(recipe);
+    return status.ok() ? std::string("accepted") : status.error().message;
+  };
+  const char* const alone = "but a run trains every client as its own group";
+  EXPECT_EQ(refused({"grouping.method=random"}),
+            "grouping.method: \"random\", but a run trains every client as its own group; want \"singletons\"");
+  EXPECT_THAT(refused({"profile.kind=label-histogram"}), HasSubstr(alone));
+  EXPECT_THAT(refused({"plan.groups=5"}), HasSubstr(alone));
+  EXPECT_THAT(refused({"plan.regroup-every=5"}), HasSubstr(alone));
+  EXPECT_THAT(refused({"plan.regroup-on=loss-variance"}), HasSubstr(alone));
+  EXPECT_THAT(refused({"plan.sampling=inverse-cov", "plan.sample-groups=2"}), HasSubstr(alone));
 }
 
 TEST(Recipe, UnknownNamesSuggestTheNearest) {

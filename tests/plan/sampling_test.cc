@@ -203,7 +203,7 @@ TEST(Plan, RefusesToDrawTwice) {
               ::testing::HasSubstr("plan.sampling: unknown sampler 'unifrom' (did you mean 'uniform'?)"));
   PlanOptions no_groups;
   no_groups.groups = GroupSchedule{.beta = 0};
-  EXPECT_FALSE(check_plan(no_groups).ok());
+  EXPECT_EQ(check_plan(no_groups).error().message, "plan.groups: 0 groups, want >= 1");
   PlanOptions no_rhythm;
   no_rhythm.regroup.every = 0;
   EXPECT_FALSE(check_plan(no_rhythm).ok());

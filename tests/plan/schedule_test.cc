@@ -59,12 +59,11 @@ TEST(Schedule, EveryListedGrowthIsAcceptedAndStartsAtBeta) {
 
 TEST(Schedule, RefusesWhatItCannotCount) {
   EXPECT_EQ(check_schedule({.growth = "lag"}).error().message,
-            "plan.groups: unknown growth 'lag' (did you mean 'log'?); accepted: constant, linear, log, exp");
-  EXPECT_EQ(check_schedule({.growth = "log", .alpha = -1}).error().message,
-            "plan.groups: alpha = -1, want a number >= 0");
+            "unknown growth 'lag' (did you mean 'log'?); accepted: constant, linear, log, exp");
+  EXPECT_EQ(check_schedule({.growth = "log", .alpha = -1}).error().message, "alpha = -1, want a number >= 0");
   EXPECT_THAT(check_schedule({.growth = "exp", .alpha = std::numeric_limits<double>::infinity()}).error().message,
               HasSubstr("want a number >= 0"));
-  EXPECT_EQ(check_schedule({.beta = 0}).error().message, "plan.groups: 0 groups, want >= 1");
+  EXPECT_EQ(check_schedule({.beta = 0}).error().message, "0 groups, want >= 1");
 }
 
 }  // namespace
