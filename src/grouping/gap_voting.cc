@@ -82,7 +82,9 @@ std::vector<std::vector<std::uint32_t>> elect(const Votes& votes) {
 
 Result<Draft> group_gap_voting(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
   const double min_gap = options.min_gap.value_or(0.15);
-  if (!(min_gap >= 0 && min_gap <= 1)) return usage_error("grouping.min-gap: {}, want 0 to 1", min_gap);
+  if (!(min_gap >= 0 && min_gap < 1)) {
+    return usage_error("grouping.min-gap: {}, want a number >= 0 and < 1", min_gap);
+  }
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("gap-voting", clients));
 

@@ -16,6 +16,7 @@ Rows<double> mean_absolute_cosine_differences(Rows<double> gram) {
   if (count <= 2) return {count, count};
   Rows<float> cosines(count, count);
   std::ranges::transform(gram.values, cosines.values.begin(), [](double value) { return static_cast<float>(value); });
+  gram = {};  // as large as the result
   Rows<double> differences = l1_distances(cosines);
   for (std::uint32_t i = 0; i < count; ++i) {
     for (std::uint32_t j = 0; j < count; ++j) {

@@ -114,9 +114,10 @@ TEST(GapVoting, SeesNoGapInFewOrEqualModels) {
   EXPECT_EQ(voted(rows_of({{0}, {9}}), {5, 6}), (Lists{{0, 1}}));
   EXPECT_EQ(voted(rows_of({{4}}), {5}), (Lists{{0}}));
   EXPECT_EQ(voted(Rows<float>(6, 3), std::vector<std::uint32_t>(6, 1), {.min_gap = 0.0}).size(), 1u);
-  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = 1.5}, kWorked), "grouping.min-gap: 1.5, want 0 to 1");
+  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = 1.5}, kWorked),
+            "grouping.min-gap: 1.5, want a number >= 0 and < 1");
   EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = std::nan("")}, kWorked),
-            "grouping.min-gap: nan, want 0 to 1");
+            "grouping.min-gap: nan, want a number >= 0 and < 1");
 }
 
 }  // namespace
