@@ -5,21 +5,16 @@
 #include <thread>
 
 #include "base/random.h"
-#include "process.h"
+#include "command_line.h"
 
 namespace muster {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
-class Cli : public testing::Test {
+class Cli : public CommandLine {
  protected:
-  Finished muster(Words words) const {
-    words.insert(words.begin(), MUSTER_BINARY);
-    return Process(scratch_, words).wait();
-  }
   // `run` on small generated data, with further words.
   Words small_run(const Words& more) const {
     Words words{"run",
@@ -39,20 +34,6 @@ class Cli : public testing::Test {
     return words;
   }
   std::string runs() const { return (scratch_.path() / "runs").string(); }
-  std::string file(const std::string& name, const std::string& content) const {
-    const auto path = scratch_.path() / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-    return path.string();
-  }
-  // One line on stderr, nothing on stdout, the given status.
-  void expect_error(const Words& words, int status, const testing::Matcher<const std::string&>& message) const {
-    const Finished finished = muster(words);
-    EXPECT_EQ(finished.status, status) << finished.err;
-    EXPECT_EQ(finished.out, "");
-    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
-    EXPECT_THAT(finished.err, message);
-  }
   // An IDX pair (and its test part) of 4 x 4 images; `labels` may be wrong on purpose.
   std::string idx_folder(const std::string& labels, std::size_t image_bytes) const {
     const auto big_endian = [](std::uint32_t v) {
@@ -69,8 +50,6 @@ class Cli : public testing::Test {
     }
     return (scratch_.path() / "idx").string();
   }
-
-  ScratchFolder scratch_;
 };
 
 TEST_F(Cli, RunPrintsOneJsonObjectWithTheContractsFields) {
