@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct MemberReport {
   std::uint32_t samples = 0;
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
-  double loss = 0;
+  double loss = 0;           // of its last visit
+  std::uint32_t visits = 0;  // how often it trained, and sent a model
 };
 
 // What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.
@@ -42,6 +44,8 @@ struct AggregationOptions {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double tau = 1e-3;
+  double mixing = 0;                    // none: how much groups' models are drawn to each other after a round
+  std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
 };
 
 // A mean of vectors with weights, in double, in the order of add().
@@ -50,6 +54,7 @@ class WeightedMean {
   void reset(std::size_t size);
   void add(std::span<const float> values, double weight);
   [[nodiscard]] double weight() const { return weight_; }
+  [[nodiscard]] std::size_t size() const { return sum_.size(); }
   // Precondition: weight() > 0.
   [[nodiscard]] double mean(std::size_t i) const { return sum_[i] / weight_; }
   void store(std::span<float> out) const;

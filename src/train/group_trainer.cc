@@ -6,6 +6,34 @@
 
 namespace muster {
 
+double GroupTrainer::member_weight(const GroupUpdate&) const {
+  MUSTER_CHECK(divisible(), "members of this mode do not train apart");
+  return 1;
+}
+
+void CombinedUpdate::begin(GroupId group, std::size_t size) {
+  mean_.reset(size);
+  update_ = start_update({.group = group}, std::move(update_));
+  update_.payload.clear();
+}
+
+void CombinedUpdate::add(const GroupTrainer& trainer, const GroupUpdate& member) {
+  update_.dropped.insert(update_.dropped.end(), member.dropped.begin(), member.dropped.end());
+  if (member.members.empty()) return;
+  update_.members.insert(update_.members.end(), member.members.begin(), member.members.end());
+  update_.samples += member.samples;
+  mean_.add(member.model, trainer.member_weight(member));
+  add_payload(member.payload, update_.payload);
+}
+
+GroupUpdate& CombinedUpdate::finish() {
+  if (mean_.weight() > 0) {
+    update_.model.resize(mean_.size());
+    mean_.store(update_.model);
+  }
+  return update_;
+}
+
 GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse) {
   reuse.group = task.group;
   reuse.samples = 0;
@@ -32,10 +60,12 @@ void record_member(const LocalUpdate& update, GroupUpdate& result) {
                               .samples = update.samples,
                               .steps = update.steps,
                               .samples_trained = update.samples_trained,
-                              .loss = update.loss});
+                              .loss = update.loss,
+                              .visits = 1});
   } else {
     known->steps += update.steps;
     known->samples_trained += update.samples_trained;
+    ++known->visits;
     known->loss = update.loss;
   }
 }

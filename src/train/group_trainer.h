@@ -32,6 +32,25 @@ class GroupTrainer {
  public:
   virtual ~GroupTrainer() = default;
   [[nodiscard]] virtual Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const = 0;
+  // True if a group may be cut into single members, to be trained anywhere, whose updates combine() puts together.
+  [[nodiscard]] virtual bool divisible() const { return false; }
+  // How much a member's model counts in its group's mean. Only for divisible trainers.
+  [[nodiscard]] virtual double member_weight(const GroupUpdate& member) const;
+};
+
+// A group's update from those of its members, given in member order: the same, bit for bit, as from training the group
+// as a whole with a divisible trainer.
+class CombinedUpdate {
+ public:
+  // `size`: of the models.
+  void begin(GroupId group, std::size_t size);
+  void add(const GroupTrainer& trainer, const GroupUpdate& member);
+  // Precondition: begin(). The update lives until the next begin().
+  [[nodiscard]] GroupUpdate& finish();
+
+ private:
+  WeightedMean mean_;
+  GroupUpdate update_;
 };
 
 // Pieces that every mode needs: an empty update that keeps `reuse`'s memory, the task of one member, and the

@@ -9,6 +9,11 @@ class Parallel final : public GroupTrainer {
  public:
   Parallel(std::uint32_t group_rounds, bool by_samples) : group_rounds_(group_rounds), by_samples_(by_samples) {}
 
+  bool divisible() const override { return group_rounds_ == 1; }
+  double member_weight(const GroupUpdate& member) const override {
+    return by_samples_ ? static_cast<double>(member.samples) : 1.0;
+  }
+
   Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const override {
     GroupUpdate result = start_update(task, std::move(reuse));
     LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};

@@ -1,5 +1,6 @@
 // Groups on the threads of this process. Updates are accepted in task order, whatever order they finish in; a worker
 // does not begin a task too far ahead of the one awaited, which bounds the number of models in memory.
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -18,6 +19,33 @@ class ThreadHost final : public GroupHost {
 
   Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
              const std::function<void(GroupUpdate&)>& accept) override {
+    const bool several =
+        std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.members.size() > 1; });
+    if (!trainer.divisible() || !several) return run_whole(tasks, trainer, accept);
+    // Members apart, so that few large groups keep all threads busy.
+    std::vector<GroupTask> apart;
+    for (const GroupTask& task : tasks) {
+      MUSTER_CHECK(!task.members.empty(), "group {} takes part without a member", task.group.value);
+      for (std::size_t i = 0; i < task.members.size(); ++i) {
+        apart.push_back(task);
+        apart.back().members = task.members.subspan(i, 1);
+      }
+    }
+    std::size_t group = 0;
+    std::size_t member = 0;
+    return run_whole(apart, trainer, [&](GroupUpdate& update) {
+      if (member == 0) combined_.begin(tasks[group].group, tasks[group].model.size());
+      combined_.add(trainer, update);
+      if (++member < tasks[group].members.size()) return;
+      accept(combined_.finish());
+      ++group;
+      member = 0;
+    });
+  }
+
+ private:
+  Status run_whole(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
+                   const std::function<void(GroupUpdate&)>& accept) {
     const std::size_t window = 2 * std::size_t{pool_.threads()} + 2;
     std::mutex mutex;
     std::condition_variable advanced;
@@ -54,10 +82,10 @@ class ThreadHost final : public GroupHost {
     });
   }
 
- private:
   WorkerPool& pool_;
   std::span<const std::unique_ptr<ClientLink>> links_;
-  std::vector<GroupUpdate> spare_;  // touched only while run() holds its mutex
+  std::vector<GroupUpdate> spare_;  // touched only while run_whole() holds its mutex
+  CombinedUpdate combined_;         // likewise
 };
 
 }  // namespace

@@ -99,6 +99,59 @@ TEST(ThreadHost, StopsAtABrokenGroup) {
   EXPECT_EQ(status.error().message, "group 17 broke");
 }
 
+// Every client adds something of its own to the model; every fourth vanishes.
+class AddingLink final : public ClientLink {
+ public:
+  Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
+    const std::uint32_t k = task.client.value;
+    if (k % 4 == 3) return TrainReply{Dropped{task.client, DropReason::kFault}};
+    reuse.client = task.client;
+    reuse.samples = 10 + 7 * k;
+    reuse.steps = 1;
+    reuse.samples_trained = reuse.samples;
+    reuse.loss = 0.5 * k;
+    reuse.model.assign(task.model.begin(), task.model.end());
+    for (std::size_t i = 0; i < reuse.model.size(); ++i) reuse.model[i] += 0.1f * static_cast<float>(k + i);
+    reuse.payload.assign(2, 1.0f / static_cast<float>(k + 3));
+    return TrainReply{std::move(reuse)};
+  }
+  Result<ProfileReply> profile(const ProfileTask& task) override {
+    return ProfileReply{Dropped{task.client, DropReason::kUnreachable}};
+  }
+  Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
+};
+
+TEST(ThreadHost, MembersTrainedApartGiveTheUpdateOfTheirGroup) {
+  const std::vector<float> model{0.3f, -1.7f, 0.01f};
+  std::vector<ClientId> clients;
+  for (std::uint32_t k = 0; k < 12; ++k) clients.push_back({k});
+  const std::span<const ClientId> all(clients);
+  const std::vector<GroupTask> tasks{{.group = {0}, .round = 1, .members = all.first(7), .model = model},
+                                     {.group = {4}, .round = 1, .members = all.subspan(7, 1), .model = model},
+                                     {.group = {5}, .round = 1, .members = all.subspan(8), .model = model}};
+  for (const char* weights : {"samples-weighted", "uniform"}) {
+    const auto trainer = make_group_trainer({.mode = "parallel"}, weights, 1);
+    WorkerPool pool(3);
+    std::vector<std::unique_ptr<ClientLink>> links;
+    for (int i = 0; i < 3; ++i) links.push_back(std::make_unique<AddingLink>());
+    std::vector<GroupUpdate> apart;
+    ASSERT_TRUE(make_thread_host(pool, links)->run(tasks, **trainer, [&](GroupUpdate& u) { apart.push_back(u); }).ok());
+    ASSERT_EQ(apart.size(), tasks.size());
+    for (std::size_t g = 0; g < tasks.size(); ++g) {
+      AddingLink link;
+      const auto whole = (*trainer)->train(tasks[g], link, {});
+      ASSERT_TRUE(whole.ok());
+      EXPECT_EQ(apart[g].group, tasks[g].group);
+      EXPECT_EQ(apart[g].members.size(), whole->members.size());
+      EXPECT_EQ(apart[g].dropped.size(), whole->dropped.size());
+      EXPECT_EQ(apart[g].samples, whole->samples);
+      if (whole->members.empty()) continue;  // without a member there is no model to compare
+      EXPECT_EQ(apart[g].model, whole->model);
+      EXPECT_EQ(apart[g].payload, whole->payload);
+    }
+  }
+}
+
 TEST(GroupTrainers, SurviveAllMembersVanishing) {
   const ClientId members[] = {ClientId{0}, ClientId{1}, ClientId{2}};
   const std::vector<float> model{1, 2};
