@@ -51,7 +51,10 @@ Result<std::vector<CatalogueStage>> catalogue() {
          "mean of the models and of the changes of control variates (SCAFFOLD)",
          {"server-learning-rate"}},
         {"dynamic", "mean of the models, corrected by accumulated updates (FedDyn)", {}},
-        {"none", "no merging: every client keeps its own model", {}}}});
+        {"slots",
+         "groups take turns at a few models, which are averaged every `window` rounds (FedSeqInter)",
+         {"window"}},
+        {"none", "no merging: every group keeps its own model", {"mixing"}}}});
   stages.push_back({"metrics",
                     {{"accuracy", "share of test samples classified correctly", {}},
                      {"loss", "mean cross-entropy on test samples", {}},

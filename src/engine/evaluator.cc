@@ -24,12 +24,11 @@ Score total(std::span<const Evaluation> pieces) {
 
 }  // namespace
 
-Evaluator::Evaluator(bool global, bool clients, bool own_models, std::vector<ClientId> asked, const FederatedData& data,
+Evaluator::Evaluator(bool global, bool clients, std::vector<ClientId> asked, const FederatedData& data,
                      WorkerPool& pool, std::span<const std::unique_ptr<LocalSolver>> solvers,
                      std::span<const std::unique_ptr<ClientLink>> links)
     : global_(global),
       clients_(clients),
-      own_models_(own_models),
       asked_(std::move(asked)),
       data_(data),
       pool_(pool),
@@ -42,13 +41,13 @@ void Evaluator::restore_client_accuracy(std::span<const float> values) {
   if (values.size() == client_accuracy_.size()) std::copy(values.begin(), values.end(), client_accuracy_.begin());
 }
 
-Result<EvaluationResult> Evaluator::evaluate(std::span<const float> model) {
+Result<EvaluationResult> Evaluator::evaluate(const EvaluatedModels& models) {
   EvaluationResult result;
   if (global_) {
-    MUSTER_ASSIGN(result.global, evaluate_global(model));
+    MUSTER_ASSIGN(result.global, evaluate_global(models.shared));
   }
   if (clients_) {
-    MUSTER_ASSIGN(const Score score, evaluate_clients(model));
+    MUSTER_ASSIGN(const Score score, evaluate_clients(models));
     if (score.samples > 0) result.clients = score;
   }
   return result;
@@ -69,19 +68,21 @@ Result<Score> Evaluator::evaluate_global(std::span<const float> model) {
   return total(parts);
 }
 
-Result<Score> Evaluator::evaluate_clients(std::span<const float> model) {
+Result<Score> Evaluator::evaluate_clients(const EvaluatedModels& models) {
   std::vector<Evaluation> parts(asked_.size());
-  std::vector<char> loaded(pool_.threads(), 0);
+  std::vector<const float*> loaded(pool_.threads(), nullptr);
   const auto pieces = static_cast<std::uint32_t>((asked_.size() + kClientsPerPiece - 1) / kClientsPerPiece);
   MUSTER_TRY(pool_.run(pieces, [&](std::uint32_t worker, std::uint32_t piece) -> Status {
     const std::size_t end = std::min<std::size_t>(asked_.size(), (piece + std::size_t{1}) * kClientsPerPiece);
     for (std::size_t i = std::size_t{piece} * kClientsPerPiece; i < end; ++i) {
-      // With own models every client loads another one; a shared one is loaded once per worker.
-      const bool reload = own_models_ || !loaded[worker];
+      const std::span<const float> model = models.of_client ? models.of_client(asked_[i]) : models.shared;
+      if (model.empty()) continue;
+      // A model that the worker's solver has just used need not be loaded again, unless the client may bring its own.
+      const bool reload = models.in_clients || loaded[worker] != model.data();
       MUSTER_ASSIGN(parts[i], links_[worker]->evaluate({.client = asked_[i],
                                                         .model = reload ? model : std::span<const float>(),
-                                                        .own_model = own_models_}));
-      loaded[worker] = 1;
+                                                        .own_model = models.in_clients}));
+      loaded[worker] = model.data();
     }
     return {};
   }));
@@ -97,17 +98,17 @@ Result<Score> Evaluator::evaluate_clients(std::span<const float> model) {
 Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& options, const FederatedData& data,
                                                   WorkerPool& pool,
                                                   std::span<const std::unique_ptr<LocalSolver>> solvers,
-                                                  std::span<const std::unique_ptr<ClientLink>> links, bool own_models,
+                                                  std::span<const std::unique_ptr<ClientLink>> links, bool separate,
                                                   std::uint64_t seed) {
   const bool has_global = data.global_test().size() > 0;
   const bool wants_global =
-      options.on == "global" || options.on == "both" || (options.on == "auto" && has_global && !own_models);
+      options.on == "global" || options.on == "both" || (options.on == "auto" && has_global && !separate);
   bool wants_clients = options.on == "clients" || options.on == "both" || (options.on == "auto" && !wants_global);
   if (wants_global && !has_global) {
     return usage_error("evaluation.on: \"{}\", but the data have no global test set; want \"clients\"", options.on);
   }
-  if (wants_global && own_models) {
-    return usage_error("evaluation.on: \"{}\", but every client has its own model; want \"clients\"", options.on);
+  if (wants_global && separate) {
+    return usage_error("evaluation.on: \"{}\", but no model speaks for all clients; want \"clients\"", options.on);
   }
   std::vector<ClientId> asked;
   if (wants_clients) {
@@ -126,8 +127,7 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& optio
           options.on);
     }
   }
-  return std::make_unique<Evaluator>(wants_global, wants_clients, own_models, std::move(asked), data, pool, solvers,
-                                     links);
+  return std::make_unique<Evaluator>(wants_global, wants_clients, std::move(asked), data, pool, solvers, links);
 }
 
 }  // namespace muster

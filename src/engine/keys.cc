@@ -376,6 +376,8 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("local", "control", r.local.objective.control, {"steps", "gradient"},
            "how control variates are renewed: option II or I (control-variate)");
 
+  t.amount("profile", "clients", r.profile_clients,
+           "clients asked before groups are formed; the others are placed as newcomers");
   t.choice("profile", "kind", r.profile.kind, names_of(profile_kinds()), "what clients tell the server of themselves");
   t.number("profile", "epsilon", r.profile.epsilon, kPositive,
            "privacy of label-histogram: Laplace noise of scale 1/epsilon; default: no noise");
@@ -442,17 +444,26 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("aggregation", "in-group", r.aggregation.in_group, {"samples-weighted", "uniform"},
            "how members are merged in their group");
   t.choice("aggregation", "global", r.aggregation.global,
-           {"samples-weighted", "uniform", "adagrad", "adam", "yogi", "control-variate", "dynamic", "none"},
-           "how groups are merged; none: every client keeps its own model");
+           {"samples-weighted", "uniform", "adagrad", "adam", "yogi", "control-variate", "dynamic", "slots", "none"},
+           "how groups are merged; slots: rarely, meanwhile groups take turns; none: every group keeps its own model");
   t.number("aggregation", "server-learning-rate", r.aggregation.server_learning_rate, kPositive,
            "of adagrad, adam, yogi and control-variate");
   t.number("aggregation", "beta1", r.aggregation.beta1, kBelowOne, "of adagrad, adam, yogi");
   t.number("aggregation", "beta2", r.aggregation.beta2, kBelowOne, "of adam, yogi");
   t.number("aggregation", "tau", r.aggregation.tau, kPositive, "of adagrad, adam, yogi");
+  t.number("aggregation", "mixing", r.aggregation.mixing, kNonNegative,
+           "how much the groups' models are drawn to each other after a round (none)");
+  t.integer("aggregation", "window", r.aggregation.window, 1,
+            "rounds between averages of the slots; default: as many as there are groups (slots)");
 
   t.integer("evaluation", "every", r.evaluation.every, 1, "rounds between evaluations");
   t.choice("evaluation", "on", r.evaluation.on, {"auto", "global", "clients", "both"}, "which test samples are used");
   t.amount("evaluation", "clients", r.evaluation.clients, "clients evaluated on their own test samples");
+
+  t.choice("newcomers", "assign", r.newcomers.assign, {"nearest-direction", "nearest-head", "random"},
+           "where a client in no group goes when it is first drawn; default: it waits for new groups");
+  t.integer("newcomers", "round", r.newcomers.round, 2, "the round in which late clients arrive");
+  t.amount("newcomers", "clients", r.newcomers.clients, "late clients");
 
   t.number("faults", "drop", r.faults.drop, kShare, "share of sampled clients that vanish");
   t.number("faults", "straggle", r.faults.straggle, kShare, "share of sampled clients that run out of time");

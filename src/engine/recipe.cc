@@ -44,21 +44,112 @@ Status set_key(const std::vector<Key>& keys, std::string_view section, std::stri
   return {};
 }
 
-// Runs train every client as its own group: whatever describes, forms or renews groups would be ignored, so it is
-// refused. `muster group` forms groups without training.
-Status check_alone(const Recipe& r) {
-  const auto refused = [](const char* key, const std::string& value, const char* wanted) {
-    return usage_error("{}: {}, but a run trains every client as its own group; want {}", key, value, wanted);
-  };
-  const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
-  if (r.grouping.method != "singletons") return refused("grouping.method", quoted(r.grouping.method), "\"singletons\"");
-  if (r.profile.kind != "none") return refused("profile.kind", quoted(r.profile.kind), "\"none\"");
-  if (r.plan.groups) return refused("plan.groups", quoted(r.plan.groups->growth), "the key left out");
-  if (r.plan.regroup.every) {
-    return refused("plan.regroup-every", fmt::format("{}", *r.plan.regroup.every), "the key left out");
+const char* name_of(GroupingNeed need) {
+  switch (need) {
+    case GroupingNeed::kLabels:
+      return "label counts";
+    case GroupingNeed::kVectors:
+      return "vectors";
+    default:
+      return "label counts or vectors";
   }
-  if (!r.plan.regroup.on.empty()) return refused("plan.regroup-on", quoted(r.plan.regroup.on), "the key left out");
-  if (samples_by_cov(r.plan.sampling)) return refused("plan.sampling", quoted(r.plan.sampling), "uniform or all");
+}
+
+// Do the parts that describe, form, renew and use groups fit each other?
+Status check_groups(const Recipe& r) {
+  const std::vector<GrouperEntry> methods = groupers();
+  const auto method = std::ranges::find(methods, r.grouping.method, &GrouperEntry::name);
+  const ProfileEntry profile = profile_kind(r.profile);
+  const bool labels = profile.gives == ProfileGives::kLabels;
+  const bool vectors = profile.gives != ProfileGives::kLabels && profile.gives != ProfileGives::kNothing;
+  const bool needs_labels = method->need == GroupingNeed::kLabels && !labels;
+  const bool needs_vectors = method->need == GroupingNeed::kVectors && !vectors;
+  const bool needs_either = method->need == GroupingNeed::kLabelsOrVectors && !labels && !vectors;
+  if (needs_labels || needs_vectors || needs_either) {
+    return usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" groups clients by {}; want {}",
+                       r.profile.kind, r.grouping.method, name_of(method->need),
+                       needs_vectors ? "a kind that gives vectors (`muster list profile`)" : "\"label-histogram\"");
+  }
+  if (method->need == GroupingNeed::kNothing && r.profile.kind != "none") {
+    return usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" looks at no profile; want \"none\"",
+                       r.profile.kind, r.grouping.method);
+  }
+  if (r.grouping.method == "greedy-complement" && vectors && profile.gives != ProfileGives::kProbabilities &&
+      (r.grouping.score.empty() || r.grouping.score == "kl" || r.grouping.score == "gini")) {
+    return usage_error(
+        "grouping.score: \"{}\" compares probabilities, which profile.kind = \"{}\" does not give; want cosine | "
+        "wasserstein",
+        r.grouping.score.empty() ? "kl" : r.grouping.score, r.profile.kind);
+  }
+  if (profile.gives == ProfileGives::kLosses && r.grouping.method != "argmin-loss") {
+    return usage_error("profile.kind: \"losses\" is for grouping.method = \"argmin-loss\"");
+  }
+  if (r.plan.groups && std::ranges::find(method->keys, "groups") == method->keys.end()) {
+    return usage_error("plan.groups: {} takes no number of groups", r.grouping.method);
+  }
+  if (r.plan.groups && r.grouping.groups) {
+    return usage_error("plan.groups: does not go with grouping.groups = {}; want one of the two", *r.grouping.groups);
+  }
+  if (r.data.exemplars == 0 && r.profile.kind == "confidence-vector") {
+    return usage_error("profile.kind: \"confidence-vector\" is asked on exemplars; want data.exemplars >= 1");
+  }
+  return {};
+}
+
+// Can clients that come late, or were not asked, be placed?
+Status check_newcomers(const Recipe& r) {
+  const std::string& assign = r.newcomers.assign;
+  const bool some_asked = r.profile_clients != Amount{1.0};
+  if (some_asked && r.profile.kind == "none") {
+    return usage_error("profile.clients: nobody is asked for anything with profile.kind = \"none\"");
+  }
+  if (some_asked && assign.empty()) {
+    return usage_error("profile.clients: who is not asked must be placed later; want newcomers.assign");
+  }
+  if (assign.empty()) return {};
+  if (r.plan.sample_groups || r.plan.sampling != "uniform") {
+    return usage_error("newcomers.assign: \"{}\" places clients when they are drawn; want plan.sample-clients", assign);
+  }
+  if (r.grouping.method == "singletons") {
+    return usage_error("newcomers.assign: \"{}\", but grouping.method = \"singletons\" has no groups to join", assign);
+  }
+  if (r.plan.regroup.every || !r.plan.regroup.on.empty()) {
+    return usage_error("newcomers.assign: \"{}\" does not go with regrouping, which places everybody anew", assign);
+  }
+  if (assign == "nearest-direction" && r.profile.kind != "update-direction") {
+    return usage_error(
+        "newcomers.assign: \"nearest-direction\" compares updates; want profile.kind = \"update-direction\"");
+  }
+  if (assign == "nearest-head" && (r.profile.kind != "classifier-weights" || r.profile.variance)) {
+    return usage_error(
+        "newcomers.assign: \"nearest-head\" compares weights; want profile.kind = \"classifier-weights\" without "
+        "profile.variance");
+  }
+  return {};
+}
+
+// Do the models that are kept fit what merges them?
+Status check_models(const Recipe& r) {
+  const std::string& global = r.aggregation.global;
+  const std::string& objective = r.local.objective.name;
+  if (global != "none" && r.aggregation.mixing > 0) {
+    return usage_error("aggregation.mixing: {}, but there is one model; want aggregation.global = \"none\"",
+                       r.aggregation.mixing);
+  }
+  if (global != "slots" && r.aggregation.window) {
+    return usage_error("aggregation.window: {}, want aggregation.global = \"slots\"", *r.aggregation.window);
+  }
+  if (global == "none" && r.grouping.method != "singletons" && r.plan.regroup.every) {
+    return usage_error(
+        "plan.regroup-every: {}, but with aggregation.global = \"none\" every group has a model of its own, which new "
+        "groups would not know; want no regrouping",
+        *r.plan.regroup.every);
+  }
+  if (global == "slots" && (objective == "control-variate" || objective == "dynamic")) {
+    return usage_error(
+        "aggregation.global: \"slots\" does not go with local.objective = \"{}\", which needs one server model",
+        objective);
+  }
   return {};
 }
 
@@ -144,7 +235,9 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_profile(r.profile));
   MUSTER_TRY(check_grouping(r.grouping));
   MUSTER_TRY(check_plan(r.plan));
-  MUSTER_TRY(check_alone(r));
+  MUSTER_TRY(check_groups(r));
+  MUSTER_TRY(check_newcomers(r));
+  MUSTER_TRY(check_models(r));
   const std::string& objective = r.local.objective.name;
   const std::string& global = r.aggregation.global;
   if ((objective == "control-variate") != (global == "control-variate")) {

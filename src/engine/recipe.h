@@ -28,6 +28,15 @@ struct EvaluationOptions {
   Amount clients{1.0};  // how many clients are asked for their own test accuracy
 };
 
+// The [newcomers] section: clients that come when groups are there already.
+struct NewcomerOptions {
+  // nearest-direction | nearest-head | random: a client in no group is placed when it is first drawn;
+  // "" = none is, and late clients wait for the next forming of groups.
+  std::string assign;
+  std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
+  Amount clients{0.1};
+};
+
 // A parallel round on uniform devices: the slowest participant's training, the server's additions, and all bytes
 // through the server's link (FedGSP, Eq. 15 to 17, with the real critical path).
 struct CostOptions {
@@ -50,11 +59,13 @@ struct Recipe {
   ModelOptions model;
   LocalOptions local;
   ProfileOptions profile;
+  Amount profile_clients{1.0};  // asked before groups are formed; the others are placed as newcomers
   GroupingOptions grouping;
   PlanOptions plan;
   TrainingOptions training;
   AggregationOptions aggregation;
   EvaluationOptions evaluation;
+  NewcomerOptions newcomers;
   FaultOptions faults;
   CostOptions cost;
 };

@@ -11,10 +11,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/stopwatch.h"
 #include "engine/evaluator.h"
+#include "engine/groups.h"
+#include "engine/models.h"
 #include "record/checkpoint.h"
 #include "record/progress.h"
 #include "record/run_folder.h"
@@ -27,10 +30,6 @@ namespace {
 
 // Rounds in a row in which every participant's update was not finite, after which the run counts as diverged.
 constexpr std::uint32_t kBrokenRounds = 3;
-// Groups that enter the quality figures; of more groups this many are drawn.
-constexpr std::uint32_t kJudgedGroups = 1000;
-// Groupings with more groups than this are recorded by their size only.
-constexpr std::uint32_t kListedGroups = 10000;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,12 +80,14 @@ class Simulation {
   Result<RunSummary> run();
 
  private:
-  [[nodiscard]] bool keeps_own_models() const { return recipe_.aggregation.global == "none"; }
   [[nodiscard]] double* timed(double RunProfile::*seconds) const {
     return options_.profile ? &(options_.profile->*seconds) : nullptr;
   }
-  Status form_groups();
-  RoundPlan make_plan(std::uint32_t round) const;
+  Result<std::unique_ptr<Models>> make_models(std::vector<float> initial) const;
+  Status form_groups(std::uint32_t round, std::string_view why, RoundRecord& record);
+  std::vector<float> profile_start() const;
+  Status account(const GroupsFormed& formed, RoundRecord& record);
+  Result<RoundPlan> make_plan(RoundRecord& record);
   Status train_round(const RoundPlan& plan, RoundRecord& record);
   Status evaluate_round(RoundRecord& record);
   void sign(const RoundRecord& record);
@@ -111,13 +112,11 @@ class Simulation {
   std::vector<std::unique_ptr<ClientLink>> links_;
   std::unique_ptr<GroupHost> host_;
   std::unique_ptr<GroupTrainer> trainer_;
-  std::unique_ptr<Aggregator> aggregator_;  // null when clients keep their own models
+  std::unique_ptr<Groups> groups_;
+  std::unique_ptr<Models> models_;
   std::unique_ptr<Evaluator> evaluator_;
   std::optional<EventWriter> events_;
 
-  Grouping grouping_;
-  GroupQuality quality_;
-  std::vector<float> model_;
   std::vector<ClientTally> tallies_;
 
   // What a checkpoint carries beside the model.
@@ -125,6 +124,8 @@ class Simulation {
   std::uint64_t chain_ = 0;  // hash of all records so far
   std::uint32_t broken_rounds_ = 0;
   RunSummary totals_;
+  bool all_placed_ = true;    // at the last evaluation, every client that is there had a model
+  RoundRecord formed_early_;  // what forming groups before the first round took; becomes part of that round
 
   double started_s_ = 0;
 };
@@ -138,12 +139,6 @@ Status Simulation::prepare(bool resuming) {
   states_ = std::make_unique<ClientStates>(ClientStateOptions{
       .folder = folder_.path() / "states", .memory_limit_bytes = std::uint64_t{recipe_.local.state_limit_mb} << 20});
   MUSTER_ASSIGN(trainer_, make_group_trainer(recipe_.training, recipe_.aggregation.in_group, recipe_.seed));
-  if (!keeps_own_models()) {
-    MUSTER_ASSIGN(aggregator_, make_aggregator(recipe_.aggregation, {.parameters = network_->parameters(),
-                                                                     .size = network_->size(),
-                                                                     .clients = data_->clients(),
-                                                                     .alpha = recipe_.local.objective.alpha}));
-  }
 
   const std::uint32_t threads =
       options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -163,63 +158,77 @@ Status Simulation::prepare(bool resuming) {
     }
   }
   host_ = make_thread_host(*pool_, links_);
-  MUSTER_ASSIGN(evaluator_,
-                make_evaluator(recipe_.evaluation, *data_, *pool_, solvers_, links_, keeps_own_models(), recipe_.seed));
-
-  model_.resize(network_->size());
+  groups_ = std::make_unique<Groups>(recipe_, *data_, *network_, *pool_, links_);
+  std::vector<float> initial(network_->size());
   Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise});
-  network_->initialise(model_, stream);
+  network_->initialise(initial, stream);
+  MUSTER_ASSIGN(models_, make_models(std::move(initial)));
+  MUSTER_ASSIGN(evaluator_, make_evaluator(recipe_.evaluation, *data_, *pool_, solvers_, links_, models_->per_group(),
+                                           recipe_.seed));
   tallies_.resize(data_->clients());
   totals_.best_round = 0;
   if (resuming) MUSTER_TRY(load_checkpoint());
-  MUSTER_TRY(form_groups());
+  if (groups_->due(round_ + 1)) MUSTER_TRY(form_groups(round_ + 1, "the run begins", formed_early_));
   MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), round_ + 1));
   if (options_.say)
     options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
   return {};
 }
 
-Status Simulation::form_groups() {
-  std::vector<std::uint32_t> samples(data_->clients());
-  for (std::uint32_t k = 0; k < samples.size(); ++k) samples[k] = data_->train_count(ClientId{k});
-  grouping_ = group_singletons({.samples = samples});
-  if (grouping_.count() == 0) {
-    return failure("none of the {} clients has training samples", data_->clients());
-  }
+Result<std::unique_ptr<Models>> Simulation::make_models(std::vector<float> initial) const {
+  const std::string& global = recipe_.aggregation.global;
+  if (global == "none" && recipe_.grouping.method == "singletons") return make_client_models(std::move(initial));
+  if (global == "none") return make_group_models(recipe_.aggregation.mixing, std::move(initial));
+  if (global == "slots") return make_slot_models(recipe_.aggregation.window.value_or(0), std::move(initial));
+  MUSTER_ASSIGN(std::unique_ptr<Aggregator> aggregator,
+                make_aggregator(recipe_.aggregation, {.parameters = network_->parameters(),
+                                                      .size = network_->size(),
+                                                      .clients = data_->clients(),
+                                                      .alpha = recipe_.local.objective.alpha}));
+  return make_shared_model(std::move(aggregator), std::move(initial));
+}
 
-  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
-  Rows<std::uint64_t> counts(std::min(grouping_.count(), kJudgedGroups), data_->classes());
-  std::uint32_t judged = 0;
-  for (const std::uint32_t g : stream.sample(grouping_.count(), counts.count())) {
-    const std::span<std::uint64_t> row = counts.row(judged++);
-    for (const ClientId client : grouping_.members(GroupId{g})) {
-      const std::vector<std::uint32_t> own = data_->label_counts(client);
-      for (std::size_t c = 0; c < row.size(); ++c) row[c] += own[c];
+// Where clients start that train for their profile. An update's direction only means something from a common start that
+// is remembered, a loss only of models in use; for weights and confidences a network of their own is drawn (FedSeq).
+std::vector<float> Simulation::profile_start() const {
+  std::vector<float> start(network_->size());
+  const bool own = recipe_.profile.kind == "classifier-weights" || recipe_.profile.kind == "confidence-vector";
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise, .part = own ? 1u : 0u});
+  network_->initialise(start, stream);
+  return start;
+}
+
+Status Simulation::form_groups(std::uint32_t round, std::string_view why, RoundRecord& record) {
+  const Stopwatch watch(timed(&RunProfile::group_s));
+  std::vector<std::uint32_t> selected;
+  for (const ClientTally& tally : tallies_) selected.push_back(tally.trained);
+  const std::vector<float> start = profile_start();
+  MUSTER_ASSIGN(const GroupsFormed formed, groups_->form(round, why, {start, start.size()}, selected));
+  // Groups by direction begin a step along theirs: at the mean of their members' first models (FedGroup).
+  Rows<float> starts;
+  if (recipe_.profile.kind == "update-direction" && models_->per_group()) {
+    const RowsView<float> directions = groups_->directions();
+    starts = Rows<float>(directions.count(), start.size());
+    for (std::uint32_t g = 0; g < directions.count(); ++g) {
+      std::ranges::copy(start, starts.row(g).begin());
+      for (std::size_t i = 0; i < directions.width; ++i) starts.row(g)[i] += directions.row(g)[i];
     }
   }
-  quality_ = judge_groups(counts);
+  models_->regrouped(groups_->grouping(), starts);
+  return account(formed, record);
+}
 
-  if (round_ > 0) return {};  // a resumed run has this line already
-  nlohmann::ordered_json line{{"round", 1},
-                              {"method", recipe_.grouping.method},
-                              {"count", grouping_.count()},
-                              {"why", "the run begins"},
-                              {"quality",
-                               {{"cov_mean", quality_.cov_mean},
-                                {"cpd_median", quality_.cpd_median},
-                                {"balance_ratio", quality_.balance_ratio},
-                                {"covered_classes", quality_.covered_classes}}}};
-  line["idle"] = nlohmann::ordered_json::array();
-  for (const ClientId client : grouping_.idle()) line["idle"].push_back(client.value);
-  if (grouping_.count() <= kListedGroups) {
-    line["members"] = nlohmann::ordered_json::array();
-    for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
-      nlohmann::ordered_json members = nlohmann::ordered_json::array();
-      for (const ClientId client : grouping_.members(GroupId{g})) members.push_back(client.value);
-      line["members"].push_back(std::move(members));
-    }
+Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
+  record.bytes_up += formed.bytes_up;
+  record.bytes_down += formed.bytes_down;
+  record.profile_flops += formed.slowest_flops;
+  for (const Dropped& dropped : formed.dropped) record.dropped.push_back(dropped);
+  totals_.group_s += formed.seconds;
+  totals_.samples_trained += formed.samples_trained;
+  if (options_.say) {
+    for (const std::string& note : formed.notes) options_.say(note);
   }
-  return folder_.append_grouping(line.dump());
+  return formed.line.empty() ? Status() : folder_.append_grouping(formed.line);
 }
 
 Result<RunSummary> Simulation::run() {
@@ -229,8 +238,11 @@ Result<RunSummary> Simulation::run() {
   const Stopwatch watch(timed(&RunProfile::run_s));
   while (round_ < recipe_.rounds) {
     const double begun_s = now_s();
-    RoundRecord record{.round = round_ + 1};
-    MUSTER_TRY(train_round(make_plan(record.round), record));
+    RoundRecord record = std::exchange(formed_early_, {});
+    record.round = round_ + 1;
+    if (groups_->due(record.round)) MUSTER_TRY(form_groups(record.round, "regroup-every", record));
+    MUSTER_ASSIGN(const RoundPlan plan, make_plan(record));
+    MUSTER_TRY(train_round(plan, record));
     if (record.round % recipe_.evaluation.every == 0 || record.round == recipe_.rounds) {
       MUSTER_TRY(evaluate_round(record));
     }
@@ -254,38 +266,54 @@ Result<RunSummary> Simulation::run() {
   return summary;
 }
 
-RoundPlan Simulation::make_plan(std::uint32_t round) const {
-  const Stopwatch watch(timed(&RunProfile::plan_s));
-  return plan_round(recipe_.plan, grouping_, recipe_.seed, round);
+Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
+  if (!groups_->places_newcomers()) {
+    const Stopwatch watch(timed(&RunProfile::plan_s));
+    return plan_round(recipe_.plan, groups_->grouping(), recipe_.seed, record.round, groups_->cov());
+  }
+  // Clients are drawn from all that are there; those in no group are placed first.
+  const Grouping present = groups_->present(record.round);
+  const RoundPlan drawn = plan_round(recipe_.plan, present, recipe_.seed, record.round);
+  const std::span<const ClientId> clients = drawn.members(0, present);
+  {
+    const Stopwatch watch(timed(&RunProfile::group_s));
+    const std::vector<float> start = profile_start();
+    MUSTER_ASSIGN(const GroupsFormed formed, groups_->place(record.round, clients, {start, start.size()}));
+    MUSTER_TRY(account(formed, record));
+  }
+  return plan_for_clients(clients, groups_->grouping(), record.round);
 }
 
 Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   const double begun_s = now_s();
-  std::span<const float> broadcast;
-  if (aggregator_) {
+  {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
-    broadcast = aggregator_->broadcast();
-    aggregator_->begin(model_);
+    models_->begin();
   }
+  const std::span<const float> broadcast = models_->broadcast();
+  const std::size_t model_size = network_->size();
+  const std::uint32_t visits =
+      recipe_.training.mode == "sequential" ? recipe_.training.passes : recipe_.training.group_rounds;
   std::vector<GroupTask> tasks;
-  for (const GroupId group : plan.groups) {
-    tasks.push_back({.group = group,
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    tasks.push_back({.group = plan.groups[i],
                      .round = plan.round,
-                     .members = grouping_.members(group),
-                     .model = model_,
+                     .members = plan.members(i, groups_->grouping()),
+                     .model = models_->start(plan.groups[i], i),
                      .broadcast = broadcast,
-                     .own_models = keeps_own_models()});
-    record.bytes_down += grouping_.members(group).size() * (model_.size() + broadcast.size()) * sizeof(float);
+                     .own_models = models_->in_clients()});
+    record.bytes_down += visits * tasks.back().members.size() * (model_size + broadcast.size()) * sizeof(float);
   }
 
   double loss_sum = 0;
   double weight = 0;
   double slowest_flops = 0;
   std::uint32_t models_merged = 0;
+  std::size_t index = 0;
   const auto accept = [&](GroupUpdate& update) {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
-    if (aggregator_) aggregator_->add(update);
-    if (keeps_own_models() && !update.members.empty()) {
+    models_->add(update, index++);
+    if (models_->in_clients() && !update.members.empty()) {
       const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
       chain_ = hash_bytes(link, sizeof link);
     }
@@ -301,7 +329,8 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
       const double own =
           6.0 * static_cast<double>(network_->forward_macs()) * static_cast<double>(member.samples_trained);
       flops = recipe_.training.mode == "sequential" ? flops + own : std::max(flops, own);
-      record.bytes_up += (model_.size() + (objective_->has_payload() ? network_->parameters() : 0)) * sizeof(float);
+      record.bytes_up +=
+          member.visits * (model_size + (objective_->has_payload() ? network_->parameters() : 0)) * sizeof(float);
     }
     slowest_flops = std::max(slowest_flops, flops);
     for (const Dropped& dropped : update.dropped) {
@@ -310,11 +339,11 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     }
   };
   MUSTER_TRY(host_->run(tasks, *trainer_, accept));
-  if (aggregator_) {
+  {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
-    aggregator_->finish(model_);
+    models_->finish(plan.round);
   }
-  if (keeps_own_models()) record.bytes_up = record.bytes_down = 0;
+  if (models_->in_clients()) record.bytes_up = record.bytes_down = 0;
 
   if (weight > 0) record.train_loss = loss_sum / weight;
   const bool all_broken = !record.dropped.empty() && record.participants == 0 &&
@@ -322,11 +351,11 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
                                       [](const Dropped& d) { return d.reason == DropReason::kNonFinite; });
   broken_rounds_ = all_broken ? broken_rounds_ + 1 : 0;
   record.groups = static_cast<std::uint32_t>(plan.groups.size());
-  record.idle = static_cast<std::uint32_t>(grouping_.idle().size());
-  record.models = keeps_own_models() ? grouping_.count() : 1;
+  record.idle = static_cast<std::uint32_t>(groups_->grouping().idle().size());
+  record.models = models_->count();
   const double additions =
-      models_merged > 1 && aggregator_ ? (models_merged - 1.0) * static_cast<double>(model_.size()) : 0;
-  record.compute_s = (slowest_flops + additions) / (recipe_.cost.device_gflops * 1e9);
+      models_merged > 1 && !models_->in_clients() ? (models_merged - 1.0) * static_cast<double>(model_size) : 0;
+  record.compute_s = (record.profile_flops + slowest_flops + additions) / (recipe_.cost.device_gflops * 1e9);
   record.comm_s = 8 * (static_cast<double>(record.bytes_down) / (recipe_.cost.server_out_mbps * 1e6) +
                        static_cast<double>(record.bytes_up) / (recipe_.cost.server_in_mbps * 1e6));
   totals_.compute_s += record.compute_s;
@@ -339,7 +368,22 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
 
 Status Simulation::evaluate_round(RoundRecord& record) {
   const double begun_s = now_s();
-  MUSTER_ASSIGN(const EvaluationResult result, evaluator_->evaluate(model_));
+  EvaluatedModels models{.shared = models_->shared(), .of_client = {}, .in_clients = models_->in_clients()};
+  std::vector<GroupId> group_of;
+  if (models_->per_group() && !models_->in_clients()) {
+    group_of = groups_of_clients(groups_->grouping(), data_->clients());
+    const Grouping present = groups_->present(record.round);
+    const bool complete =
+        std::ranges::none_of(present.members({0}), [&](ClientId client) { return group_of[client.value] == kNoGroup; });
+    // An accuracy over the clients that have a group so far does not compare with one over all (FlexCFL).
+    if (complete && !all_placed_) totals_.accuracy_best.reset();
+    all_placed_ = complete;
+    models.of_client = [&](ClientId client) {
+      const GroupId group = group_of[client.value];
+      return group == kNoGroup ? std::span<const float>() : models_->of(group);
+    };
+  }
+  MUSTER_ASSIGN(const EvaluationResult result, evaluator_->evaluate(models));
   if (result.global) {
     record.accuracy = result.global->accuracy();
     record.loss = result.global->loss();
@@ -408,14 +452,13 @@ Status Simulation::save_checkpoint() {
   const Stopwatch watch(timed(&RunProfile::checkpoints_s));
   Checkpoint checkpoint{.round = round_};
   checkpoint.put_string("recipe", format_recipe(recipe_));
-  checkpoint.put_floats("model", model_);
-  if (aggregator_) {
-    for (const auto& [name, values] : aggregator_->save()) checkpoint.put_doubles("aggregator." + name, values);
-  }
+  models_->save(checkpoint);
+  groups_->save(checkpoint);
   MUSTER_ASSIGN(std::string manifest, states_->save());
   checkpoint.put_string("states", std::move(manifest));
   checkpoint.put_uint64("chain", chain_);
   checkpoint.put_uint64("broken-rounds", broken_rounds_);
+  checkpoint.put_uint64("all-placed", all_placed_ ? 1 : 0);
   const double none = std::numeric_limits<double>::quiet_NaN();
   checkpoint.put_doubles(
       "totals",
@@ -447,23 +490,13 @@ Status Simulation::load_checkpoint() {
 }
 
 Status Simulation::restore(const Checkpoint& checkpoint) {
-  MUSTER_ASSIGN(std::vector<float> model, checkpoint.get_floats("model"));
-  if (model.size() != model_.size()) {
-    return failure("checkpoint holds a model of {} values, the recipe's has {}", model.size(), model_.size());
-  }
-  if (aggregator_) {
-    std::map<std::string, std::vector<double>> state;
-    const std::string prefix = "aggregator.";
-    for (const auto& [name, content] : checkpoint.sections) {
-      if (!name.starts_with(prefix)) continue;
-      MUSTER_ASSIGN(state[name.substr(prefix.size())], checkpoint.get_doubles(name));
-    }
-    MUSTER_TRY(aggregator_->restore(state));
-  }
+  MUSTER_TRY(models_->restore(checkpoint));
+  MUSTER_TRY(groups_->restore(checkpoint));
   MUSTER_ASSIGN(const std::string manifest, checkpoint.get_string("states"));
   MUSTER_TRY(states_->restore(manifest));
   MUSTER_ASSIGN(chain_, checkpoint.get_uint64("chain"));
   MUSTER_ASSIGN(const std::uint64_t broken, checkpoint.get_uint64("broken-rounds"));
+  MUSTER_ASSIGN(const std::uint64_t all_placed, checkpoint.get_uint64("all-placed"));
   MUSTER_ASSIGN(const std::vector<double> totals, checkpoint.get_doubles("totals"));
   MUSTER_ASSIGN(const std::string tallies, checkpoint.get_string("tallies"));
   MUSTER_ASSIGN(const std::vector<float> client_accuracy, checkpoint.get_floats("client-accuracy"));
@@ -490,7 +523,7 @@ Status Simulation::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(totals_.samples_trained, checkpoint.get_uint64("samples-trained"));
   evaluator_->restore_client_accuracy(client_accuracy);
   broken_rounds_ = static_cast<std::uint32_t>(broken);
-  model_ = std::move(model);
+  all_placed_ = all_placed != 0;
   round_ = checkpoint.round;
   return folder_.forget_rounds_after(round_);
 }
@@ -504,18 +537,21 @@ RunSummary Simulation::summarise(StopReason reason) const {
   summary.stopped = reason;
   Hasher hasher;
   hasher.add(chain_);
-  if (aggregator_) hasher.add(std::span<const float>(model_));
+  if (!models_->in_clients()) {
+    hasher.add(models_->shared());
+    for (std::uint32_t g = 0; models_->per_group() && g < models_->count(); ++g) hasher.add(models_->of(GroupId{g}));
+  }
   summary.signature = hex16(hasher.digest());
   summary.target_accuracy = recipe_.target_accuracy;
   summary.clients = data_->clients();
-  summary.models = keeps_own_models() ? grouping_.count() : 1;
-  summary.groups = grouping_.count();
-  summary.idle = static_cast<std::uint32_t>(grouping_.idle().size());
-  const GroupSizes sizes = group_sizes(grouping_);
+  summary.models = models_->count();
+  summary.groups = groups_->grouping().count();
+  summary.idle = static_cast<std::uint32_t>(groups_->grouping().idle().size());
+  const GroupSizes sizes = group_sizes(groups_->grouping());
   summary.group_size_min = sizes.smallest;
   summary.group_size_max = sizes.largest;
   summary.group_size_mean = sizes.mean;
-  summary.quality = quality_;
+  summary.quality = groups_->quality();
   summary.wall_s = totals_.wall_s + now_s() - started_s_;
   summary.peak_rss_bytes = peak_rss_bytes();
   summary.dir = folder_.path();
@@ -528,10 +564,7 @@ Status Simulation::write_results(const RunSummary& summary) {
   const Stopwatch watch(timed(&RunProfile::records_s));
   MUSTER_TRY(folder_.write("summary.json", to_json(summary) + "\n"));
   const std::span<const float> accuracy = evaluator_->client_accuracy();
-  std::vector<std::int64_t> group_of(data_->clients(), -1);
-  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
-    for (const ClientId client : grouping_.members(GroupId{g})) group_of[client.value] = g;
-  }
+  const std::vector<GroupId> group_of = groups_of_clients(groups_->grouping(), data_->clients());
   MUSTER_TRY(folder_.write_clients(data_->clients(), [&](std::uint32_t k) {
     const bool evaluated = !accuracy.empty() && !std::isnan(accuracy[k]);
     std::string name = data_->client_name(ClientId{k});
@@ -541,13 +574,18 @@ Status Simulation::write_results(const RunSummary& summary) {
       name = escaped + '"';
     }
     return fmt::format("{},{},{},{},{},{},{}", k, name, data_->train_count(ClientId{k}),
-                       group_of[k] < 0 ? "" : std::to_string(group_of[k]), tallies_[k].trained, tallies_[k].dropped,
-                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
+                       group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), tallies_[k].trained,
+                       tallies_[k].dropped, evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
   }));
-  if (!aggregator_) return {};
-  return write_safetensors(
-      folder_.path() / "model.safetensors", *network_, model_,
-      {{"recipe", recipe_.name}, {"signature", summary.signature}, {"rounds", std::to_string(round_)}});
+  if (models_->in_clients()) return {};
+  const std::map<std::string, std::string> about{
+      {"recipe", recipe_.name}, {"signature", summary.signature}, {"rounds", std::to_string(round_)}};
+  MUSTER_TRY(write_safetensors(folder_.path() / "model.safetensors", *network_, models_->shared(), about));
+  for (std::uint32_t g = 0; models_->per_group() && g < models_->count(); ++g) {
+    MUSTER_TRY(write_safetensors(folder_.path() / fmt::format("model-{}.safetensors", g), *network_,
+                                 models_->of(GroupId{g}), about));
+  }
+  return {};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct RunProfile {
   std::uint32_t threads = 0;
   double prepare_s = 0;  // before the first round
   double run_s = 0;      // all rounds and the results, of which
+  double group_s = 0;    // profiles and grouping
   double plan_s = 0;
   double aggregate_s = 0;
   double records_s = 0;  // lines, events, the files at the end

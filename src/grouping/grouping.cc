@@ -256,6 +256,14 @@ Grouping canonical(std::vector<std::vector<std::uint32_t>> groups, std::uint32_t
 
 }  // namespace
 
+std::vector<GroupId> groups_of_clients(const Grouping& grouping, std::uint32_t clients) {
+  std::vector<GroupId> group_of(clients, kNoGroup);
+  for (std::uint32_t g = 0; g < grouping.count(); ++g) {
+    for (const ClientId client : grouping.members({g})) group_of[client.value] = {g};
+  }
+  return group_of;
+}
+
 std::vector<GrouperEntry> groupers() {
   std::vector<GrouperEntry> entries;
   for (const Method& method : methods()) entries.push_back(method.entry);

@@ -36,6 +36,10 @@ class Grouping {
   std::vector<ClientId> idle_;
 };
 
+// Stands for "in no group" where a group is looked up by client.
+inline constexpr GroupId kNoGroup{0xffffffffu};
+[[nodiscard]] std::vector<GroupId> groups_of_clients(const Grouping& grouping, std::uint32_t clients);
+
 // The [grouping] section of a recipe. A key that is not set takes its method's default; a key that is set must be one
 // of the method's.
 struct GroupingOptions {

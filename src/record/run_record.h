@@ -27,6 +27,7 @@ struct RoundRecord {
   std::uint64_t bytes_down = 0;
   double compute_s = 0;  // simulated
   double comm_s = 0;     // simulated
+  double profile_flops = 0;  // of the client that had most to compute for its profile; not written
   double wall_s = 0;
 };
 

@@ -174,26 +174,6 @@ TEST(Recipe, CombinationsThatCannotWorkAreRefusedWithTheReason) {
   EXPECT_EQ(refused({"plan.sampling=all"}), "accepted");
 }
 
-TEST(Recipe, WhatARunWouldIgnoreIsRefused) {
-  const auto refused = [](std::vector<std::string> settings) {
-    Recipe recipe;
-    for (const std::string& setting : settings) {
-      const Status status = apply_setting(recipe, setting);
-      EXPECT_TRUE(status.ok()) << status.error().message;
-    }
-    const Status status = check_recipe(recipe);
-    return status.ok() ? std::string("accepted") : status.error().message;
-  };
-  const char* const alone = "but a run trains every client as its own group";
-  EXPECT_EQ(refused({"grouping.method=random"}),
-            "grouping.method: \"random\", but a run trains every client as its own group; want \"singletons\"");
-  EXPECT_THAT(refused({"profile.kind=label-histogram"}), HasSubstr(alone));
-  EXPECT_THAT(refused({"plan.groups=5"}), HasSubstr(alone));
-  EXPECT_THAT(refused({"plan.regroup-every=5"}), HasSubstr(alone));
-  EXPECT_THAT(refused({"plan.regroup-on=loss-variance"}), HasSubstr(alone));
-  EXPECT_THAT(refused({"plan.sampling=inverse-cov", "plan.sample-groups=2"}), HasSubstr(alone));
-}
-
 TEST(Recipe, UnknownNamesSuggestTheNearest) {
   const auto recipe = load_recipe("fedavgg");
   ASSERT_FALSE(recipe.ok());

@@ -2,64 +2,12 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "record/checkpoint.h"
-#include "scratch_folder.h"
+#include "small_run.h"
 
 namespace muster {
 namespace {
-
-using Settings = std::vector<std::string>;
-
-Recipe recipe_of(std::initializer_list<Settings> lists) {
-  Recipe recipe;
-  recipe.name = "small";
-  for (const Settings& list : lists) {
-    for (const std::string& setting : list) {
-      const Status status = apply_setting(recipe, setting);
-      EXPECT_TRUE(status.ok()) << status.error().message;
-    }
-  }
-  return recipe;
-}
-
-const Settings kSmall{"data.clients=12",   "data.samples-min=60", "data.samples-max=120",    "model.name=mlp",
-                      "model.hidden=[16]", "local.batch-size=16", "local.learning-rate=0.1", "plan.sample-clients=5",
-                      "rounds=6",          "checkpoint-every=2"};
-
-// A federation of a dozen clients on generated data: quick to make, and different for every client.
-Recipe small(const Settings& settings = {}) {
-  return recipe_of({kSmall, {"data.source=synthetic", "data.test-fraction=0.1"}, settings});
-}
-
-// The same on generated images, which a good model classifies well.
-Recipe images(const Settings& settings = {}) {
-  return recipe_of({kSmall, {"data.source=blobs", "data.partition=dirichlet", "data.alpha=0.3"}, settings});
-}
-
-class SimulationTest : public testing::Test {
- protected:
-  RunSummary run(const Recipe& recipe, std::uint32_t threads = 1) {
-    const auto summary = simulate(recipe, options(threads));
-    EXPECT_TRUE(summary.ok()) << summary.error().message;
-    return summary.ok() ? *summary : RunSummary{};
-  }
-  SimulationOptions options(std::uint32_t threads = 1) {
-    SimulationOptions o;
-    o.threads = threads;
-    o.out = folder_.path() / "runs";
-    o.quiet = true;
-    return o;
-  }
-  static std::vector<nlohmann::json> lines(const std::filesystem::path& file) {
-    std::vector<nlohmann::json> result;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) result.push_back(nlohmann::json::parse(line));
-    return result;
-  }
-  ScratchFolder folder_;
-};
 
 // The recipes whose state differs: each must be bit-equal at any thread count and after an interruption.
 const std::vector<Settings> kAlgorithms{
@@ -78,6 +26,24 @@ const std::vector<Settings> kAlgorithms{
     {"local.steps=3", "evaluation.every=2"},
     {"local.epochs=1.5", "local.weight-decay=0.01", "local.learning-rate-decay=0.9"},
     {"evaluation.on=both", "data.test-fraction=0.2", "evaluation.clients=0.5"},
+    // Groups: in sequence, growing and formed anew every round; in parallel on edges, drawn by their evenness; in
+    // slots; with a model each; from profiles that clients train for.
+    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=inter-cluster",
+     "plan.groups={growth=\"log\",alpha=2.0,beta=2}", "plan.regroup-every=1", "plan.sample-groups=0.5",
+     "training.mode=sequential", "aggregation.global=uniform"},
+    {"plan.sample-clients=1.0", "data.edges=2", "profile.kind=label-histogram",
+     "grouping.method=coefficient-of-variation", "grouping.min-size=2", "plan.sample-groups=2",
+     "plan.sampling=exp-inverse-cov-squared", "training.group-rounds=2", "plan.regroup-every=3", "faults.drop=0.3"},
+    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=3",
+     "plan.sample-groups=0.5", "training.mode=sequential", "training.passes=2", "aggregation.global=slots",
+     "aggregation.window=3"},
+    {"profile.kind=update-direction", "profile.steps=3", "grouping.method=decomposed-cosine", "grouping.groups=3",
+     "aggregation.global=none", "aggregation.mixing=0.1"},
+    {"profile.kind=update-direction", "profile.steps=3", "profile.clients=5", "grouping.method=mean-absolute-cosine",
+     "grouping.groups=2", "aggregation.global=none", "newcomers.assign=nearest-direction", "newcomers.round=3",
+     "newcomers.clients=2", "plan.sample-clients=4"},
+    {"profile.kind=classifier-weights", "profile.epochs=1", "grouping.method=agglomerative", "grouping.groups=3",
+     "plan.regroup-every=2", "local.objective=dynamic", "aggregation.global=dynamic", "faults.drop=0.2"},
 };
 
 TEST_F(SimulationTest, SignaturesAreEqualAtAnyThreadCount) {
@@ -201,7 +167,8 @@ TEST_F(SimulationTest, CentralisedIsOneClientWithEverything) {
 TEST_F(SimulationTest, EveryAlgorithmLearns) {
   for (const Settings& settings : kAlgorithms) {
     Settings longer = settings;
-    if (settings.size() > 0 && settings[0] == "aggregation.global=none") longer.push_back("data.test-fraction=0.2");
+    const bool separate = std::ranges::find(settings, "aggregation.global=none") != settings.end();
+    if (separate) longer.push_back("data.test-fraction=0.2");
     longer.push_back("rounds=60");
     const RunSummary summary = run(images(longer), 2);
     ASSERT_TRUE(summary.accuracy_best.has_value());

@@ -1,0 +1,316 @@
+#include "engine/groups.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "grouping/newcomers.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Groups that enter the quality figures; of more groups this many are drawn.
+constexpr std::uint32_t kJudgedGroups = 1000;
+// Groupings with more groups than this are recorded by their number only.
+constexpr std::uint32_t kListedGroups = 10000;
+
+Json ids_of(std::span<const ClientId> clients) {
+  Json list = Json::array();
+  for (const ClientId client : clients) list.push_back(client.value);
+  return list;
+}
+
+// As (groups, size of each group, members of all groups, idle clients).
+std::string pack(const Grouping& grouping) {
+  std::vector<std::uint32_t> words{grouping.count()};
+  for (std::uint32_t g = 0; g < grouping.count(); ++g) {
+    words.push_back(static_cast<std::uint32_t>(grouping.members({g}).size()));
+  }
+  const auto put = [&](std::span<const ClientId> clients) {
+    for (const ClientId client : clients) words.push_back(client.value);
+  };
+  for (std::uint32_t g = 0; g < grouping.count(); ++g) put(grouping.members({g}));
+  put(grouping.idle());
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint32_t)};
+}
+
+// Fails unless every client below `clients` is there exactly once.
+Result<Grouping> unpack(std::string_view packed, std::uint32_t clients) {
+  const auto broken = [] { return failure("checkpoint holds groups of another form"); };
+  std::vector<std::uint32_t> words(packed.size() / sizeof(std::uint32_t));
+  if (words.empty() || packed.size() % sizeof(std::uint32_t) != 0) return broken();
+  std::memcpy(words.data(), packed.data(), packed.size());
+  const std::size_t groups = words[0];
+  if (groups > clients || words.size() != 1 + groups + clients) return broken();
+  Grouping grouping;
+  std::vector<bool> seen(clients);
+  std::size_t at = 1 + groups;
+  const auto take = [&](std::size_t count) -> std::optional<std::vector<ClientId>> {
+    std::vector<ClientId> ids;
+    for (std::size_t i = 0; i < count; ++i, ++at) {
+      if (words[at] >= clients || seen[words[at]]) return std::nullopt;
+      seen[words[at]] = true;
+      ids.push_back({words[at]});
+    }
+    return ids;
+  };
+  for (std::size_t g = 0; g < groups; ++g) {
+    if (words[1 + g] == 0 || words[1 + g] > words.size() - at) return broken();
+    const auto members = take(words[1 + g]);
+    if (!members) return broken();
+    grouping.add(*members);
+  }
+  const auto idle = take(words.size() - at);
+  if (!idle) return broken();
+  for (const ClientId client : *idle) grouping.add_idle(client);
+  return grouping;
+}
+
+}  // namespace
+
+Groups::Groups(const Recipe& recipe, const FederatedData& data, const Network& network, WorkerPool& pool,
+               std::span<const std::unique_ptr<ClientLink>> links)
+    : recipe_(recipe), data_(data), network_(network), pool_(pool), links_(links), samples_(data.clients()) {
+  for (std::uint32_t k = 0; k < samples_.size(); ++k) samples_[k] = data.train_count({k});
+  if (data.edges() > 1) {
+    edges_.resize(samples_.size());
+    for (std::uint32_t k = 0; k < edges_.size(); ++k) edges_[k] = data.edge({k});
+  }
+  if (recipe.newcomers.round) {
+    late_.resize(samples_.size());
+    Stream stream({.seed = recipe.seed, .purpose = Purpose::kSampling, .part = 2});
+    for (const std::uint32_t k : stream.sample(data.clients(), recipe.newcomers.clients.of(data.clients()))) {
+      late_[k] = true;
+    }
+  }
+}
+
+bool Groups::due(std::uint32_t round) const {
+  if (formed_for_ == 0) return true;
+  if (formed_for_ == round) return false;
+  // Late clients that nobody places need new groups to be in one.
+  if (round == recipe_.newcomers.round && !places_newcomers()) return true;
+  return round > 1 && regroup_before(recipe_.plan.regroup, round);
+}
+
+Grouping Groups::present(std::uint32_t round) const {
+  std::vector<ClientId> clients;
+  for (std::uint32_t k = 0; k < samples_.size(); ++k) {
+    if (samples_[k] > 0 && !is_late(k, round)) clients.push_back({k});
+  }
+  Grouping all;
+  all.add(clients);
+  return all;
+}
+
+Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, const RowsView<float>& models,
+                                  std::span<const std::uint32_t> selected) {
+  GroupsFormed formed;
+  std::vector<std::uint32_t> samples = samples_;
+  for (std::uint32_t k = 0; k < samples.size() && !late_.empty(); ++k) {
+    if (is_late(k, round)) samples[k] = 0;
+  }
+  Rows<std::uint32_t> labels;
+  Rows<float> vectors;
+  if (recipe_.profile.kind != "none") {
+    std::vector<ClientId> asked;
+    for (std::uint32_t k = 0; k < samples.size(); ++k) {
+      if (samples[k] > 0) asked.push_back({k});
+    }
+    const auto present = static_cast<std::uint32_t>(asked.size());
+    if (const std::uint32_t wanted = recipe_.profile_clients.of(present); wanted < present) {
+      Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .round = round, .part = 2});
+      std::vector<ClientId> chosen;
+      for (const std::uint32_t i : stream.sample(present, wanted)) chosen.push_back(asked[i]);
+      for (const ClientId client : asked) samples[client.value] = 0;
+      for (const ClientId client : chosen) samples[client.value] = samples_[client.value];
+      asked = std::move(chosen);
+    }
+    MUSTER_ASSIGN(CollectedProfiles told,
+                  collect_profiles(recipe_.profile, {.clients = asked, .round = round, .models = models}, network_,
+                                   data_, pool_, links_));
+    // Who told nothing cannot be placed: without samples, as far as grouping is concerned.
+    for (const std::uint32_t row : told.profiles.missing) samples[asked[row].value] = 0;
+    const auto spread = [&]<typename T>(const Rows<T>& told_rows, Rows<T>& all) {
+      if (told_rows.width == 0) return;
+      all = Rows<T>(data_.clients(), told_rows.width);
+      for (std::uint32_t i = 0; i < asked.size(); ++i) {
+        std::ranges::copy(told_rows.row(i), all.row(asked[i].value).begin());
+      }
+    };
+    spread(told.profiles.labels, labels);
+    spread(told.profiles.vectors, vectors);
+    formed.dropped = std::move(told.dropped);
+    formed.bytes_up = told.profiles.bytes_up;
+    formed.bytes_down = told.profiles.bytes_down;
+    formed.samples_trained = told.samples_trained;
+    formed.slowest_flops = told.slowest_flops;
+  }
+
+  GroupingCall call{.seed = recipe_.seed, .round = round};
+  if (recipe_.plan.groups) {
+    const auto present = static_cast<std::uint32_t>(samples.size() - std::ranges::count(samples, 0u));
+    call.groups = scheduled_groups(*recipe_.plan.groups, round, std::max(1u, present));
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  MUSTER_ASSIGN(
+      FormedGroups groups,
+      form_groups(recipe_.grouping,
+                  {.samples = samples, .labels = labels, .vectors = vectors, .edges = edges_, .selected = selected},
+                  call));
+  formed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  grouping_ = std::move(groups.grouping);
+  formed.notes = std::move(groups.notes);
+  formed_for_ = round;
+  directions_ = {};
+  const bool needed = places_newcomers() || recipe_.aggregation.global == "none";
+  if (needed && vectors.width > 0) directions_ = group_means(vectors, grouping_);
+  judge();
+
+  Json line{{"round", round},
+            {"method", recipe_.grouping.method},
+            {"count", grouping_.count()},
+            {"why", why},
+            {"quality",
+             {{"cov_mean", quality_.cov_mean},
+              {"cpd_median", quality_.cpd_median},
+              {"balance_ratio", quality_.balance_ratio},
+              {"covered_classes", quality_.covered_classes}}}};
+  if (recipe_.profile.kind != "none") {
+    line["profile"] = {{"kind", recipe_.profile.kind},
+                       {"bytes_up", formed.bytes_up},
+                       {"bytes_down", formed.bytes_down},
+                       {"reveals", profile_reveals(recipe_.profile)}};
+    if (recipe_.profile.epsilon) line["profile"]["epsilon"] = *recipe_.profile.epsilon;
+  }
+  if (!formed.notes.empty()) line["notes"] = formed.notes;
+  line["idle"] = ids_of(grouping_.idle());
+  if (grouping_.count() <= kListedGroups) {
+    line["members"] = Json::array();
+    for (std::uint32_t g = 0; g < grouping_.count(); ++g) line["members"].push_back(ids_of(grouping_.members({g})));
+  }
+  formed.line = line.dump();
+  return formed;
+}
+
+Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId> clients,
+                                   const RowsView<float>& models) {
+  GroupsFormed formed;
+  const std::vector<GroupId> group_of = groups_of_clients(grouping_, data_.clients());
+  std::vector<ClientId> waiting;
+  for (const ClientId client : clients) {
+    if (group_of[client.value] == kNoGroup) waiting.push_back(client);
+  }
+  if (waiting.empty()) return formed;
+
+  std::vector<std::vector<ClientId>> joining(grouping_.count());
+  Json placed = Json::array();
+  const auto join = [&](ClientId client, std::uint32_t group, double dissimilarity) {
+    joining[group].push_back(client);
+    placed.push_back({{"client", client.value}, {"group", group}, {"dissimilarity", dissimilarity}});
+  };
+  if (recipe_.newcomers.assign == "random") {
+    for (const ClientId client : waiting) {
+      Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .id = client.value, .part = 3});
+      join(client, stream.below(grouping_.count()), 0);
+    }
+  } else {
+    MUSTER_ASSIGN(const CollectedProfiles told,
+                  collect_profiles(recipe_.profile, {.clients = waiting, .round = 1, .models = models}, network_, data_,
+                                   pool_, links_));
+    formed.dropped = told.dropped;
+    formed.bytes_up = told.profiles.bytes_up;
+    formed.bytes_down = told.profiles.bytes_down;
+    formed.samples_trained = told.samples_trained;
+    formed.slowest_flops = told.slowest_flops;
+    std::vector<std::uint32_t> sizes;
+    for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+      sizes.push_back(static_cast<std::uint32_t>(grouping_.members({g}).size()));
+    }
+    MUSTER_ASSIGN(const GroupDirections directions, GroupDirections::make(directions_, sizes));
+    for (std::uint32_t i = 0; i < waiting.size(); ++i) {
+      if (std::ranges::binary_search(told.profiles.missing, i)) continue;
+      const std::span<const float> vector = told.profiles.vectors.row(i);
+      MUSTER_ASSIGN(const Placement placement, recipe_.newcomers.assign == "nearest-head"
+                                                   ? nearest_head(directions_, vector)
+                                                   : directions.place(vector));
+      join(waiting[i], placement.group, placement.dissimilarity);
+    }
+  }
+
+  Grouping grown;
+  std::vector<bool> joined(data_.clients());
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+    const std::span<const ClientId> members = grouping_.members({g});
+    std::vector<ClientId> all(members.begin(), members.end());
+    all.insert(all.end(), joining[g].begin(), joining[g].end());
+    std::ranges::sort(all);
+    grown.add(all);
+    for (const ClientId client : joining[g]) joined[client.value] = true;
+  }
+  for (const ClientId client : grouping_.idle()) {
+    if (!joined[client.value]) grown.add_idle(client);
+  }
+  grouping_ = std::move(grown);
+  judge();
+  formed.line =
+      Json{{"round", round}, {"method", recipe_.newcomers.assign}, {"why", "newcomers"}, {"placed", placed}}.dump();
+  return formed;
+}
+
+void Groups::judge() {
+  const std::uint32_t groups = grouping_.count();
+  const auto counts_of = [&](std::uint32_t group, std::span<std::uint64_t> row) {
+    for (const ClientId client : grouping_.members({group})) {
+      const std::vector<std::uint32_t> own = data_.label_counts(client);
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += own[c];
+    }
+  };
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
+  Rows<std::uint64_t> counts(std::min(groups, kJudgedGroups), data_.classes());
+  std::uint32_t judged = 0;
+  for (const std::uint32_t g : stream.sample(groups, counts.count())) counts_of(g, counts.row(judged++));
+  quality_ = judge_groups(counts);
+
+  cov_.clear();
+  if (!samples_by_cov(recipe_.plan.sampling)) return;
+  std::vector<std::uint64_t> row(data_.classes());
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::ranges::fill(row, 0);
+    counts_of(g, row);
+    cov_.push_back(coefficient_of_variation(row));
+  }
+}
+
+void Groups::save(Checkpoint& checkpoint) const {
+  checkpoint.put_uint64("groups-formed-for", formed_for_);
+  // Singletons follow from the data alone, and would be the largest part of a checkpoint of a million clients.
+  if (recipe_.grouping.method != "singletons") checkpoint.put_string("groups", pack(grouping_));
+  checkpoint.put_floats("group-directions", directions_.values);
+}
+
+Status Groups::restore(const Checkpoint& checkpoint) {
+  MUSTER_ASSIGN(const std::uint64_t formed_for, checkpoint.get_uint64("groups-formed-for"));
+  if (recipe_.grouping.method == "singletons") {
+    grouping_ = group_singletons({.samples = samples_});
+  } else {
+    MUSTER_ASSIGN(const std::string packed, checkpoint.get_string("groups"));
+    MUSTER_ASSIGN(grouping_, unpack(packed, data_.clients()));
+  }
+  MUSTER_ASSIGN(directions_.values, checkpoint.get_floats("group-directions"));
+  if (directions_.values.size() % std::max(1u, grouping_.count()) != 0) {
+    return failure("checkpoint holds {} numbers for the directions of {} groups", directions_.values.size(),
+                   grouping_.count());
+  }
+  directions_.width = directions_.values.size() / std::max(1u, grouping_.count());
+  formed_for_ = static_cast<std::uint32_t>(formed_for);
+  judge();
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,87 @@
+// Groups: the groups of a run. Formed before the first round and whenever the plan wants new ones, from what clients
+// tell; judged by their labels; kept in checkpoints. Does not know how groups train or what becomes of models.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/recipe.h"
+#include "grouping/quality.h"
+#include "record/checkpoint.h"
+#include "train/collect_profiles.h"
+
+namespace muster {
+
+// What forming groups took, and the line that records it.
+struct GroupsFormed {
+  std::string line;  // JSON, for groups.jsonl
+  std::vector<std::string> notes;
+  std::vector<Dropped> dropped;  // asked for a profile, and none came
+  std::uint64_t bytes_up = 0;
+  std::uint64_t bytes_down = 0;
+  std::uint64_t samples_trained = 0;
+  double slowest_flops = 0;  // of the clients' work for their profiles
+  double seconds = 0;        // of grouping itself
+};
+
+class Groups {
+ public:
+  // All are borrowed.
+  Groups(const Recipe& recipe, const FederatedData& data, const Network& network, WorkerPool& pool,
+         std::span<const std::unique_ptr<ClientLink>> links);
+
+  // Whether groups must be formed before `round`: the first, or when the rhythm says so.
+  [[nodiscard]] bool due(std::uint32_t round) const;
+
+  // Forms the groups that `round` is the first to use. `models`: what profiles are made with; `selected`: how often
+  // each client took part so far. `why` goes to the record.
+  [[nodiscard]] Result<GroupsFormed> form(std::uint32_t round, std::string_view why, const RowsView<float>& models,
+                                          std::span<const std::uint32_t> selected);
+
+  // True if clients in no group are placed when they are drawn, by place().
+  [[nodiscard]] bool places_newcomers() const { return !recipe_.newcomers.assign.empty(); }
+  // Clients that may be drawn in `round`: with samples, and arrived; as one group.
+  [[nodiscard]] Grouping present(std::uint32_t round) const;
+  // Gives those of `clients` that are in no group one, by what they tell now; who tells nothing stays without.
+  // Groups keep their ids. `models`: as in form(), and the same.
+  [[nodiscard]] Result<GroupsFormed> place(std::uint32_t round, std::span<const ClientId> clients,
+                                           const RowsView<float>& models);
+
+  // What forming the groups suggests that each starts from, as a change to the model given; none: no change. Of
+  // update-direction: the mean update of the members that were asked.
+  [[nodiscard]] RowsView<float> directions() const { return directions_; }
+
+  [[nodiscard]] const Grouping& grouping() const { return grouping_; }
+  [[nodiscard]] const GroupQuality& quality() const { return quality_; }
+  // Each group's coefficient of variation; empty unless the plan samples by it.
+  [[nodiscard]] std::span<const double> cov() const { return cov_; }
+
+  void save(Checkpoint& checkpoint) const;
+  [[nodiscard]] Status restore(const Checkpoint& checkpoint);
+
+ private:
+  [[nodiscard]] bool is_late(std::uint32_t client, std::uint32_t round) const {
+    return !late_.empty() && late_[client] && round < *recipe_.newcomers.round;
+  }
+  void judge();
+
+  const Recipe& recipe_;
+  const FederatedData& data_;
+  const Network& network_;
+  WorkerPool& pool_;
+  std::span<const std::unique_ptr<ClientLink>> links_;
+
+  std::vector<std::uint32_t> samples_;  // of each client
+  std::vector<std::uint32_t> edges_;    // of each client; empty = one edge
+  std::vector<bool> late_;              // who arrives at newcomers.round; empty = nobody
+  std::uint32_t formed_for_ = 0;        // the round; 0 = not yet
+  Rows<float> directions_;              // of the groups as they were formed, where profiles are vectors and it matters
+  Grouping grouping_;
+  GroupQuality quality_;
+  std::vector<double> cov_;
+};
+
+}  // namespace muster

@@ -1,0 +1,154 @@
+// Runs of groups: the exact equivalences between compositions, what is recorded, and what is refused.
+#include <cmath>
+#include <numeric>
+
+#include "engine/models.h"
+#include "small_run.h"
+
+namespace muster {
+namespace {
+
+class GroupedRun : public SimulationTest {
+ protected:
+  // Final weights, as bytes: two runs with equal weights trained the same thing, whatever they recorded.
+  std::string weights(const Settings& settings, std::uint32_t threads = 2) {
+    const RunSummary summary = run(small(settings), threads);
+    std::ifstream in(summary.dir / "model.safetensors", std::ios::binary);
+    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    std::uint64_t header = 0;
+    std::memcpy(&header, file.data(), sizeof header);
+    return file.substr(8 + header);  // the header holds name and signature
+  }
+  static Settings with(Settings settings, const Settings& more) {
+    settings.insert(settings.end(), more.begin(), more.end());
+    return settings;
+  }
+};
+
+const Settings kLabels{"profile.kind=label-histogram", "plan.sample-clients=1.0"};
+
+TEST_F(GroupedRun, AsManyGroupsAsClientsInSequenceIsFederatedAveraging) {
+  const Settings sequence =
+      GroupedRun::with(kLabels, {"grouping.method=inter-cluster", "plan.groups=12", "plan.regroup-every=1",
+                                 "plan.sample-groups=0.4", "training.mode=sequential", "aggregation.global=uniform"});
+  EXPECT_EQ(weights(sequence), weights({"plan.sample-clients=0.4", "aggregation.global=uniform"}));
+}
+
+TEST_F(GroupedRun, OneGroupInSequenceIsOneChainOverAllClients) {
+  const Settings chain = with(kLabels, {"grouping.method=inter-cluster", "plan.groups=1", "training.mode=sequential",
+                                        "training.shuffle=false"});
+  const Settings random = {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=12",
+                           "training.mode=sequential", "training.shuffle=false"};
+  EXPECT_EQ(weights(chain), weights(random));
+}
+
+TEST_F(GroupedRun, GroupsOfOneInSequenceAreFederatedAveraging) {
+  const Settings alone =
+      with(kLabels, {"grouping.method=greedy-complement", "grouping.max-clients=1", "grouping.min-samples=1",
+                     "plan.sample-groups=0.5", "training.mode=sequential"});
+  EXPECT_EQ(weights(alone), weights({"plan.sample-clients=0.5"}));
+}
+
+TEST_F(GroupedRun, SlotsAveragedEveryRoundAreAveragedGroups) {
+  const Settings groups = with(
+      kLabels, {"grouping.method=mediator", "grouping.size=3", "plan.sample-groups=0.5", "training.mode=sequential"});
+  EXPECT_EQ(weights(with(groups, {"aggregation.global=slots", "aggregation.window=1"})), weights(groups));
+  EXPECT_NE(weights(with(groups, {"aggregation.global=slots", "aggregation.window=4"})), weights(groups));
+}
+
+TEST_F(GroupedRun, OneSlotThatIsNeverAveragedIsOneEndlessChain) {
+  // One group of everybody: each round the slot goes on where the last round ended, as the shared model does.
+  const Settings chain{"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=12",
+                       "training.mode=sequential"};
+  EXPECT_EQ(weights(with(chain, {"aggregation.global=slots", "aggregation.window=1000"})), weights(chain));
+}
+
+TEST_F(GroupedRun, AllGroupsOfOneGroupRoundAreFullParticipation) {
+  // Equal up to rounding: a mean of means adds in another order.
+  const RunSummary grouped = run(small(with(kLabels, {"grouping.method=coefficient-of-variation", "grouping.min-size=3",
+                                                      "grouping.tail=merge", "plan.sampling=all"})));
+  const RunSummary flat = run(small({"plan.sample-clients=1.0"}));
+  EXPECT_NEAR(*grouped.accuracy_last, *flat.accuracy_last, 0.02);
+  EXPECT_NEAR(*grouped.loss_last, *flat.loss_last, 1e-3);
+}
+
+TEST_F(GroupedRun, OneGroupWithAModelOfItsOwnIsFederatedAveraging) {
+  const Settings one{"plan.sample-clients=5", "grouping.method=random", "grouping.size=12", "aggregation.global=none",
+                     "evaluation.on=clients"};
+  EXPECT_EQ(weights(one), weights({"plan.sample-clients=5", "evaluation.on=clients"}));
+}
+
+TEST_F(GroupedRun, RecordsWhatItFormed) {
+  const RunSummary summary =
+      run(small(with(kLabels, {"data.edges=2", "grouping.method=coefficient-of-variation", "grouping.min-size=2",
+                               "plan.sample-groups=2", "plan.regroup-every=2", "profile.epsilon=2.0"})));
+  const auto formed = lines(summary.dir / "groups.jsonl");
+  ASSERT_EQ(formed.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(formed[i]["round"], 2 * i + 1);
+    EXPECT_EQ(formed[i]["profile"]["epsilon"], 2.0);
+    EXPECT_GT(formed[i]["profile"]["bytes_up"], 0);
+    std::size_t clients = formed[i]["idle"].size();
+    for (const auto& group : formed[i]["members"]) clients += group.size();
+    EXPECT_EQ(clients, 12u);
+  }
+  const auto rounds = lines(summary.dir / "rounds.jsonl");
+  EXPECT_GT(rounds[0]["bytes_up"].get<std::uint64_t>(), 0u);
+  EXPECT_LE(rounds[0]["groups"], 2);
+  EXPECT_GE(summary.group_size_min, 2);
+}
+
+TEST_F(GroupedRun, RefusesWhatCannotWork) {
+  const auto refused = [&](const Settings& settings) {
+    const auto summary = simulate(small(settings), options());
+    EXPECT_FALSE(summary.ok());
+    return summary.ok() ? std::string() : summary.error().message;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refused({"grouping.method=inter-cluster", "grouping.groups=3"}), HasSubstr("profile.kind"));
+  EXPECT_THAT(refused({"grouping.method=gap-voting", "profile.kind=label-histogram"}), HasSubstr("profile.kind"));
+  EXPECT_THAT(
+      refused({"grouping.method=random", "grouping.size=3", "local.objective=dynamic", "aggregation.global=none"}),
+      HasSubstr("aggregation.global"));
+  EXPECT_THAT(refused({"aggregation.mixing=0.1"}), HasSubstr("aggregation.mixing"));
+  EXPECT_THAT(refused({"aggregation.window=3"}), HasSubstr("aggregation.window"));
+}
+
+TEST(Models, MixAsTheWorkedExampleSays) {
+  const auto models = make_group_models(0.1, {0, 0});
+  Grouping grouping;
+  const ClientId clients[] = {{0}, {1}};
+  grouping.add({clients, 1});
+  grouping.add({clients + 1, 1});
+  models->regrouped(grouping, {});
+  models->begin();
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    GroupUpdate update{.group = {g}, .model = g == 0 ? std::vector<float>{3, 4} : std::vector<float>{0, 2}};
+    update.members.push_back({.client = {g}, .samples = 1});
+    models->add(update, g);
+  }
+  models->finish(1);
+  EXPECT_NEAR(models->of({0})[0], 2.857143, 1e-6);
+  EXPECT_NEAR(models->of({0})[1], 3.904762, 1e-6);
+  EXPECT_NEAR(models->of({1})[0], 0.058824, 1e-6);
+  EXPECT_NEAR(models->of({1})[1], 2.039216, 1e-6);
+}
+
+TEST(Models, SlotsWeighTheSamplesThatTrainedThem) {
+  const auto models = make_slot_models(100, {0});
+  models->regrouped({}, {});
+  const std::uint64_t samples[2][2] = {{800, 850}, {900, 810}};
+  for (std::uint32_t round = 0; round < 2; ++round) {
+    models->begin();
+    for (std::uint32_t q = 0; q < 2; ++q) {
+      GroupUpdate update{.group = {q}, .model = {static_cast<float>(q)}, .samples = samples[round][q]};
+      update.members.push_back({.client = {q}, .samples = 1});
+      models->add(update, q);
+    }
+    models->finish(round + 1);
+  }
+  EXPECT_NEAR(models->shared()[0], 0.494048, 1e-6);
+}
+
+}  // namespace
+}  // namespace muster
