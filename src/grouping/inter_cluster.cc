@@ -6,6 +6,12 @@
 #include "grouping/groupers.h"
 
 namespace muster {
+namespace {
+
+// Clients times clusters: what the assignment weighs up, 8 bytes each and as much again for the moves between clusters.
+constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 27;
+
+}  // namespace
 
 Result<Draft> group_inter_cluster(const GroupingOptions& options, const GroupingInput& input,
                                   const GroupingCall& call) {
@@ -17,10 +23,16 @@ Result<Draft> group_inter_cluster(const GroupingOptions& options, const Grouping
   const std::uint32_t clusters = clients / groups;
   const std::uint32_t capacity = clients / clusters;
 
+  const bool trivial = clusters == 1 || capacity == 1 || input.labels.width == 1;
+  if (!trivial && std::uint64_t{clients} * clusters > kMostPairs) {
+    return usage_error("grouping.groups: {} of {} clients, want {} or more: so many small clusters do not fit memory",
+                       groups, clients, std::uint64_t{clients} * clients / kMostPairs + 1);
+  }
+
   Stream stream = grouping_stream(call);
   const std::vector<std::uint32_t> sitting = stream.sample(clients, clusters * capacity);
   std::vector<std::vector<std::uint32_t>> members(clusters);
-  if (clusters == 1 || capacity == 1 || input.labels.width == 1) {
+  if (trivial) {
     // One cluster, clusters of one, or a single class, which leaves nothing to mix: any split is as good.
     std::vector<std::uint32_t> order = sitting;
     stream.shuffle(std::span(order));

@@ -77,6 +77,23 @@ TEST(BalancedClusters, GainOnlyRisesAndClustersHaveOneSize) {
   EXPECT_GT(longest, 5u);  // some of these take their time, so that rising means something
 }
 
+TEST(BalancedClusters, FollowClientsIntoAnotherOrder) {
+  const LabelledClients clients = dirichlet_clients(90, 8, 0.3, 100, 900, 2);
+  Stream stream({.seed = 3});
+  Counts order = everyone(90);
+  stream.shuffle(std::span(order));
+  Counts back(90);
+  for (std::uint32_t i = 0; i < 90; ++i) back[order[i]] = i;
+  const Counts first{4, 17, 33, 58, 71, 88};
+  Counts moved;
+  for (const std::uint32_t client : first) moved.push_back(back[client]);
+  const auto one = balanced_clusters(clients.labels, everyone(90), first, 10);
+  const auto two = balanced_clusters(reordered(clients, order).labels, everyone(90), moved, 10);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->gains, two->gains);
+  for (std::uint32_t i = 0; i < 90; ++i) EXPECT_EQ(two->cluster[i], one->cluster[order[i]]);
+}
+
 TEST(BalancedClusters, LargeCountsAreExactOrRefused) {
   // Too large for products in double, small enough for 64 bits.
   const std::uint32_t big = 100'000'000;
@@ -203,6 +220,16 @@ TEST(InterCluster, EvensGroupsFarBeyondRandomOnes) {
   }
   EXPECT_LE(own / random, 0.65);
   RecordProperty("ratio", std::to_string(own / random));
+}
+
+TEST(InterCluster, RefusesMoreClustersThanFitMemory) {
+  Rows<std::uint32_t> labels(40'000, 2);
+  std::ranges::fill(labels.values, 3u);
+  const Counts samples(40'000, 6);
+  const auto formed = form_groups({.method = "inter-cluster", .groups = 5}, {.samples = samples, .labels = labels}, {});
+  ASSERT_FALSE(formed);
+  EXPECT_EQ(formed.error().message,
+            "grouping.groups: 5 of 40000 clients, want 12 or more: so many small clusters do not fit memory");
 }
 
 TEST(InterCluster, NamesBadKeys) {
