@@ -3,40 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "base/check.h"
 #include "base/stopwatch.h"
+#include "model/fixed_rows.h"
+#include "model/floats.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/loss.h"
 #include "model/layer.h"
+#include "model/layers/dense.h"
 
 namespace muster {
 namespace {
-
-// Zeroed, 64-byte aligned floats.
-class Floats {
- public:
-  Floats() = default;
-  explicit Floats(std::size_t count) : count_(padded(count)) {
-    data_.reset(static_cast<float*>(::operator new(std::max<std::size_t>(count_, kPad) * sizeof(float), kAlignment)));
-    clear();
-  }
-  [[nodiscard]] float* data() const { return data_.get(); }
-  [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] bool empty() const { return count_ == 0; }
-  void clear() { std::memset(data_.get(), 0, count_ * sizeof(float)); }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(float* data) const { ::operator delete(data, kAlignment); }
-  };
-  std::unique_ptr<float, Free> data_;
-  std::size_t count_ = 0;
-};
 
 // A layer's place in the flat vector and in the packed parameters.
 struct Place {
@@ -55,6 +35,7 @@ struct Statistic {
 // The network compiled for one batch size.
 struct Plan {
   Compiler::Lists lists;
+  Activation first;  // what the first layer delivers
   Activation logits;
 };
 
@@ -64,11 +45,11 @@ struct Region {
   Floats floats;
 };
 
-void run(const std::vector<Call>& calls, const Pass& pass) {
+void run(std::span<const Call> calls, const Pass& pass) {
   for (const Call& call : calls) call(pass);
 }
 
-void run(const std::vector<Call>& calls, const Pass& pass, ExecutorProfile& profile,
+void run(std::span<const Call> calls, const Pass& pass, ExecutorProfile& profile,
          double ExecutorProfile::LayerTime::*seconds) {
   for (const Call& call : calls) {
     const Stopwatch watch(&(profile.layers[call.layer].*seconds));
@@ -76,7 +57,7 @@ void run(const std::vector<Call>& calls, const Pass& pass, ExecutorProfile& prof
   }
 }
 
-Activation compile(const Network& network, Compiler& compiler, float* input) {
+Plan compile(const Network& network, Compiler& compiler, float* input) {
   const Shape shape = network.input();
   Activation activation{.data = input,
                         .format = Format::kChannels,
@@ -84,13 +65,17 @@ Activation compile(const Network& network, Compiler& compiler, float* input) {
                         .sample_stride = shape.size(),
                         .row_stride = std::size_t{shape.width} * shape.channels,
                         .pixel_stride = shape.channels};
+  Plan plan;
   const auto layers = network.layers();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const bool last = i + 1 == layers.size();
     const Request want = last ? Request{Format::kRows, 0} : layers[i + 1]->request(compiler.batch());
     activation = compiler.add(*layers[i], activation, want);
+    if (i == 0) plan.first = activation;
   }
-  return activation;
+  plan.logits = activation;
+  plan.lists = compiler.take_lists();
+  return plan;
 }
 
 }  // namespace
@@ -114,6 +99,7 @@ struct Executor::Impl {
   Floats moment2;
   bool has_drift = false;
   double adam_steps = 0;
+  FixedRows fixed_rows;
   ExecutorProfile* profile = nullptr;
 
   Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
@@ -150,17 +136,14 @@ struct Executor::Impl {
 
   Plan make_plan(std::uint32_t batch) {
     Compiler measure(batch, max_batch, input.data(), weights.data(), statistics.data());
-    compile(*network, measure, input.data());
+    (void)compile(*network, measure, input.data());
     auto region = std::find_if(regions.begin(), regions.end(),
                                [&](const Region& candidate) { return candidate.layout == measure.layout(); });
     if (region == regions.end()) {
       region = regions.insert(regions.end(), Region{measure.layout(), Floats(measure.arena_floats())});
     }
     Compiler compiler(batch, max_batch, region->floats.data(), weights.data(), statistics.data());
-    Plan made;
-    made.logits = compile(*network, compiler, input.data());
-    made.lists = compiler.take_lists();
-    return made;
+    return compile(*network, compiler, input.data());
   }
 
   void pack(const float* flat, Floats& packed) const {
@@ -185,27 +168,73 @@ struct Executor::Impl {
     return {result.sum, result.correct};
   }
 
+  void name_profiled_layers(const Plan& made) const {
+    if (!profile->layers.empty()) return;
+    for (const std::string& name : made.lists.layers) profile->layers.push_back({.name = name});
+  }
+
   BatchResult forward_backward(std::uint32_t batch, const Pass& pass) {
+    MUSTER_CHECK(!fixed_rows.active(), "a batch amid fixed rows");
     const Plan& made = plan(batch);
-    if (profile) return profiled_forward_backward(made, batch, pass);
-    run(made.lists.train, pass);
-    const BatchResult result = loss(made, batch, true);
-    run(made.lists.backward, pass);
+    if (profile) name_profiled_layers(made);
+    run_timed(made.lists.train, pass, &ExecutorProfile::LayerTime::forward_s);
+    BatchResult result;
+    {
+      const Stopwatch watch(timed(&ExecutorProfile::loss_s));
+      result = loss(made, batch, true);
+    }
+    run_timed(made.lists.backward, pass, &ExecutorProfile::LayerTime::backward_s);
     return result;
   }
 
-  BatchResult profiled_forward_backward(const Plan& made, std::uint32_t batch, const Pass& pass) const {
-    if (profile->layers.empty()) {
-      for (const std::string& name : made.lists.layers) profile->layers.push_back({.name = name});
+  [[nodiscard]] const DenseShape* first_matrix() const { return dense_matrix(*network->layers().front()); }
+  [[nodiscard]] const float* drift_or_null() const { return has_drift ? drift.data() : nullptr; }
+
+  [[nodiscard]] Pass sgd_pass(std::uint32_t batch, const StepRule& rule) const {
+    Pass pass;
+    pass.weights = weights.data();
+    pass.fused = true;
+    pass.scale = -rule.learning_rate / static_cast<float>(batch);
+    pass.keep = 1 - rule.learning_rate * rule.pull;
+    pass.drift_rate = rule.learning_rate;
+    pass.drift = drift_or_null();
+    return pass;
+  }
+
+  // A step in which fixed_rows takes the place of the first layer: of its one call at the front of the forward list
+  // and its one call at the end of the backward list.
+  BatchResult fixed_rows_step(std::span<const std::uint32_t> rows, const Pass& pass) {
+    const auto batch = static_cast<std::uint32_t>(rows.size());
+    const Plan& made = plan(batch);
+    const DenseShape& matrix = *first_matrix();
+    const std::span<const Call> forward = std::span(made.lists.train).subspan(1);
+    const std::span<const Call> backward = std::span(made.lists.backward).first(made.lists.backward.size() - 1);
+    if (profile) name_profiled_layers(made);
+    ExecutorProfile::LayerTime* first = profile ? profile->layers.data() : nullptr;
+    {
+      const Stopwatch watch(first ? &first->forward_s : nullptr);
+      fixed_rows.forward(rows, weights.data() + matrix.packed(), made.first);
     }
-    run(made.lists.train, pass, *profile, &ExecutorProfile::LayerTime::forward_s);
+    run_timed(forward, pass, &ExecutorProfile::LayerTime::forward_s);
     BatchResult result;
     {
-      const Stopwatch watch(&profile->loss_s);
+      const Stopwatch watch(timed(&ExecutorProfile::loss_s));
       result = loss(made, batch, true);
     }
-    run(made.lists.backward, pass, *profile, &ExecutorProfile::LayerTime::backward_s);
+    run_timed(backward, pass, &ExecutorProfile::LayerTime::backward_s);
+    const Stopwatch watch(first ? &first->backward_s : nullptr);
+    fixed_rows.backward(rows, made.first, pass);
+    dense_kernels().update_bias(batch, matrix.out_padded, made.first.gradient, made.first.sample_stride, pass.scale,
+                                begin_update(pass, matrix.packed(), matrix.out_padded));
     return result;
+  }
+
+  void run_timed(std::span<const Call> calls, const Pass& pass, double ExecutorProfile::LayerTime::*seconds) const {
+    if (profile) {
+      run(calls, pass, *profile, seconds);
+    } else {
+      run(calls, pass);
+    }
   }
 
   double* timed(double ExecutorProfile::*seconds) const { return profile ? &(profile->*seconds) : nullptr; }
@@ -217,7 +246,7 @@ struct Executor::Impl {
   // Momentum and Adam: all parameters in one pass over the gradient that the backward pass left.
   void step(const StepRule& rule) {
     const ElementwiseKernels& kernels = elementwise_kernels();
-    const float* constant = has_drift ? drift.data() : nullptr;
+    const float* constant = drift_or_null();
     if (rule.optimizer == Optimizer::kMomentum) {
       kernels.momentum(weights.size(), rule.learning_rate, rule.momentum, rule.pull, gradient.data(), constant,
                        moment1.data(), weights.data());
@@ -247,6 +276,7 @@ std::uint32_t Executor::max_batch() const {
 
 void Executor::load(std::span<const float> flat) {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  MUSTER_CHECK(!impl_->fixed_rows.active(), "loading amid fixed rows");
   const Stopwatch watch(impl_->timed(&ExecutorProfile::load_s));
   impl_->pack(flat.data(), impl_->weights);
   for (const Statistic& place : impl_->statistic_places) {
@@ -256,6 +286,7 @@ void Executor::load(std::span<const float> flat) {
 
 void Executor::store(std::span<float> flat) const {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
+  MUSTER_CHECK(!impl_->fixed_rows.active(), "storing amid fixed rows");
   const Stopwatch watch(impl_->timed(&ExecutorProfile::store_s));
   impl_->unpack(impl_->weights, flat.data());
   for (const Statistic& place : impl_->statistic_places) {
@@ -333,16 +364,9 @@ std::int32_t* Executor::labels(std::uint32_t batch) {
 }
 
 BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
+  if (rule.optimizer == Optimizer::kSgd) return impl_->forward_backward(batch, impl_->sgd_pass(batch, rule));
   Pass pass;
   pass.weights = impl_->weights.data();
-  if (rule.optimizer == Optimizer::kSgd) {
-    pass.fused = true;
-    pass.scale = -rule.learning_rate / static_cast<float>(batch);
-    pass.keep = 1 - rule.learning_rate * rule.pull;
-    pass.drift_rate = rule.learning_rate;
-    pass.drift = impl_->has_drift ? impl_->drift.data() : nullptr;
-    return impl_->forward_backward(batch, pass);
-  }
   impl_->ensure(impl_->gradient);
   impl_->ensure(impl_->moment1);
   if (rule.optimizer == Optimizer::kAdam) impl_->ensure(impl_->moment2);
@@ -354,7 +378,38 @@ BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
   return result;
 }
 
+bool Executor::fixed_rows_pay(std::uint32_t rows, std::uint64_t samples) const {
+  const DenseShape* matrix = impl_->first_matrix();
+  return matrix && FixedRows::pays(*matrix, rows, samples);
+}
+
+float* Executor::prepare_fixed_rows(std::uint32_t rows) {
+  const DenseShape* matrix = impl_->first_matrix();
+  MUSTER_CHECK(matrix, "the first layer is not dense");
+  return impl_->fixed_rows.prepare(*matrix, rows, max_batch());
+}
+
+std::size_t Executor::fixed_row_stride() const {
+  return impl_->fixed_rows.stride();
+}
+
+void Executor::begin_fixed_rows() {
+  const Stopwatch watch(impl_->timed(&ExecutorProfile::load_s));
+  impl_->fixed_rows.begin(impl_->weights.data(), impl_->drift_or_null());
+}
+
+BatchResult Executor::train_fixed_rows(std::span<const std::uint32_t> rows, const StepRule& rule) {
+  MUSTER_CHECK(impl_->fixed_rows.active() && rule.optimizer == Optimizer::kSgd, "fixed rows are for plain SGD");
+  return impl_->fixed_rows_step(rows, impl_->sgd_pass(static_cast<std::uint32_t>(rows.size()), rule));
+}
+
+void Executor::end_fixed_rows() {
+  const Stopwatch watch(impl_->timed(&ExecutorProfile::store_s));
+  impl_->fixed_rows.end(impl_->weights.data(), impl_->drift_or_null());
+}
+
 BatchResult Executor::evaluate(std::uint32_t batch) {
+  MUSTER_CHECK(!impl_->fixed_rows.active(), "evaluation amid fixed rows");
   const Plan& made = impl_->plan(batch);
   run(made.lists.evaluate, Pass{});
   return impl_->loss(made, batch, false);

@@ -48,7 +48,7 @@ struct ExecutorProfile {
   std::vector<LayerTime> layers;
   double loss_s = 0;
   double step_s = 0;   // momentum and Adam
-  double load_s = 0;   // from the flat vector
+  double load_s = 0;   // from the flat vector, and products of fixed rows
   double store_s = 0;  // and back
 };
 
@@ -87,6 +87,19 @@ class Executor {
 
   // Forward, loss, backward, step on the batch just written.
   BatchResult train(std::uint32_t batch, const StepRule& rule);
+
+  // Training on the same rows many times over, by plain SGD and for networks whose first layer is dense: the same steps
+  // as train() but for rounding, with less work (see fixed_rows.h). First prepare_fixed_rows() and write the rows,
+  // fixed_row_stride() floats apart, nothing in between; after load() and set_drift() begin; any number of steps, each
+  // on some of the rows with their labels in labels(); end. Until then nothing else may be called.
+  // Whether it pays: always false for other networks. `samples`: of all steps together.
+  [[nodiscard]] bool fixed_rows_pay(std::uint32_t rows, std::uint64_t samples) const;
+  [[nodiscard]] float* prepare_fixed_rows(std::uint32_t rows);
+  [[nodiscard]] std::size_t fixed_row_stride() const;
+  void begin_fixed_rows();
+  BatchResult train_fixed_rows(std::span<const std::uint32_t> rows, const StepRule& rule);
+  void end_fixed_rows();
+
   // Forward and loss only. Batch normalisation uses running statistics.
   BatchResult evaluate(std::uint32_t batch);
   // The mean gradient of the batch at the current parameters, without stepping (flat order, parameters() floats).
@@ -96,7 +109,8 @@ class Executor {
 
   [[nodiscard]] std::size_t arena_bytes() const;
 
-  // Adds the time of everything but evaluate() to `profile` (borrowed) from now on; null: no more, which is the default.
+  // Adds the time of everything but evaluate() to `profile` (borrowed) from now on; null: no more, which is the
+  // default.
   void set_profile(ExecutorProfile* profile);
 
  private:

@@ -126,6 +126,10 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   std::iota(order_.begin(), order_.end(), 0u);
   const std::uint64_t budget = step_budget(
       task.trial.value_or(LocalWork{.epochs = options_.epochs, .steps = options_.steps}), samples, task.work);
+  const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
+  const std::uint64_t work = budget / batches * samples + budget % batches * options_.batch_size;
+  const bool fixed = optimizer == Optimizer::kSgd && !augmentation_.any() && executor_.fixed_rows_pay(samples, work);
+  if (fixed) begin_fixed_rows(view);
   double epoch_loss = 0;
   std::uint64_t epoch_samples = 0;
   bool finite = true;
@@ -145,12 +149,15 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     epoch_samples = 0;
     for (std::uint32_t at = 0; at < samples && update.steps < budget; at += options_.batch_size) {
       const std::uint32_t batch = std::min(options_.batch_size, samples - at);
-      {
+      const std::span<const std::uint32_t> chosen = std::span(order_).subspan(at, batch);
+      if (fixed) {
+        std::int32_t* labels = executor_.labels(batch);
+        for (std::uint32_t i = 0; i < batch; ++i) labels[i] = fixed_labels_[chosen[i]];
+      } else {
         const Stopwatch gathering(timed(&SolverProfile::gather_s));
-        gather(view, std::span(order_).subspan(at, batch), augmentation_, &augment, executor_.input(batch),
-               executor_.labels(batch));
+        gather(view, chosen, augmentation_, &augment, executor_.input(batch), executor_.labels(batch));
       }
-      const BatchResult result = executor_.train(batch, rule);
+      const BatchResult result = fixed ? executor_.train_fixed_rows(chosen, rule) : executor_.train(batch, rule);
       epoch_loss += result.loss_sum;
       epoch_samples += batch;
       update.samples_trained += batch;
@@ -161,6 +168,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
       }
     }
   }
+  if (fixed) executor_.end_fixed_rows();
   update.loss = epoch_samples > 0 ? epoch_loss / static_cast<double>(epoch_samples) : 0;
   update.model.resize(network.size());
   executor_.store(update.model);
@@ -184,6 +192,18 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   }
   if (task.own_model) MUSTER_TRY(states_.put(task.client, kModelSlot, update.model));
   return TrainReply{std::move(update)};
+}
+
+void LocalSolver::begin_fixed_rows(const SampleView& view) {
+  {
+    const Stopwatch gathering(timed(&SolverProfile::gather_s));
+    float* rows = executor_.prepare_fixed_rows(static_cast<std::uint32_t>(view.size()));
+    fixed_labels_.resize(view.size());
+    for (std::uint32_t i = 0; i < view.size(); ++i) {
+      gather(view, {&i, 1}, {}, nullptr, rows + i * executor_.fixed_row_stride(), &fixed_labels_[i]);
+    }
+  }
+  executor_.begin_fixed_rows();
 }
 
 void LocalSolver::compute_full_gradient(const SampleView& view) {

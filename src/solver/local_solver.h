@@ -116,6 +116,8 @@ class LocalSolver {
  private:
   [[nodiscard]] double* timed(double SolverProfile::*seconds) { return profile_ ? &(profile_->*seconds) : nullptr; }
   [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
+  // Makes all of the client's samples, in order, the executor's fixed rows.
+  void begin_fixed_rows(const SampleView& view);
   // The mean gradient over all of the client's samples at the loaded model.
   void compute_full_gradient(const SampleView& view);
 
@@ -131,6 +133,7 @@ class LocalSolver {
   Executor executor_;
   SampleBuffer buffer_;
   std::vector<std::uint32_t> order_;
+  std::vector<std::int32_t> fixed_labels_;
   ObjectiveTerm term_;
   std::vector<float> own_model_;
   std::vector<float> state_;

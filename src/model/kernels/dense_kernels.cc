@@ -297,6 +297,22 @@ void update_bias(std::size_t rows, std::size_t width, const float* dz, std::size
   }
 }
 
+void pick(const DenseShape& shape, std::size_t rows, const std::uint32_t* lines, const float* w, const float* bias,
+          float* z, std::size_t z_stride, bool relu) {
+  for (std::size_t column = 0; column < shape.out_padded; column += kPanel) {
+    const std::size_t width = smaller(kPanel, shape.out_padded - column);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const float* line = w + lines[r] * width;
+      float* to = z + r * z_stride + column;
+      for (std::size_t at = 0; at < width; at += kLanes) {
+        const Vec value = load(line + at) + load(bias + column + at);
+        store(to + at, relu ? (value < Vec{} ? Vec{} : value) : value);
+      }
+    }
+    w += shape.in * width;
+  }
+}
+
 // Lane j of the two results of exchanging the off-diagonal kHalf x kHalf parts of a pair of lines.
 template <int kHalf>
 MUSTER_INLINE void exchange(Vec& a, Vec& b) {
@@ -519,7 +535,7 @@ void unpack(const DenseShape& shape, const float* packed, float* flat) {
 }  // namespace
 
 const DenseKernels& dense_kernels() {
-  static constexpr DenseKernels table{forward, backward, update, update_bias, transpose, pack, unpack};
+  static constexpr DenseKernels table{forward, backward, update, update_bias, pick, transpose, pack, unpack};
   return table;
 }
 

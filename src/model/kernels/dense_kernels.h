@@ -41,6 +41,9 @@ struct DenseKernels {
   // target += scale * sum of the rows of dz
   void (*update_bias)(std::size_t rows, std::size_t width, const float* dz, std::size_t dz_stride, float scale,
                       float* target);
+  // z = lines `lines` of w, + bias, then ReLU if asked. For matrices of one block.
+  void (*pick)(const DenseShape& shape, std::size_t rows, const std::uint32_t* lines, const float* w, const float* bias,
+               float* z, std::size_t z_stride, bool relu);
   // w^T as panels of 32 inputs (the last 16 if odd), each with one line per output: a packed matrix of one block with
   // inputs and outputs exchanged. `transposed` holds padded(in) * out floats.
   void (*transpose)(const DenseShape& shape, const float* w, float* transposed);

@@ -29,6 +29,7 @@ class Dense : public Layer {
 
   Shape output() const override { return {1, 1, shape_.out}; }
   bool dense() const override { return true; }
+  const DenseShape& matrix() const { return shape_; }
   std::uint64_t forward_macs() const override { return std::uint64_t{shape_.in} * shape_.out; }
   Request request(std::uint32_t) const override { return {Format::kRows, 0}; }
 
@@ -101,6 +102,11 @@ class Dense : public Layer {
 
 std::unique_ptr<Layer> make_dense(std::string name, Shape input, std::uint32_t outputs, bool relu) {
   return std::make_unique<Dense>(std::move(name), input, outputs, relu);
+}
+
+const DenseShape* dense_matrix(const Layer& layer) {
+  const auto* dense = dynamic_cast<const Dense*>(&layer);
+  return dense ? &dense->matrix() : nullptr;
 }
 
 }  // namespace muster
