@@ -37,7 +37,13 @@ struct Plan {
   Compiler::Lists lists;
   Activation first;  // what the first layer delivers
   Activation logits;
+  std::size_t sample_floats = 0;  // of activations
 };
+
+// A batch whose activations take more than kBatchFloats is trained in parts of about kPartFloats, which stay in the
+// cache between the forward and the backward pass.
+constexpr std::size_t kBatchFloats = std::size_t{6} << 20;
+constexpr std::size_t kPartFloats = std::size_t{2} << 20;
 
 // Memory for activations, shared by the plans that lay it out alike.
 struct Region {
@@ -143,7 +149,9 @@ struct Executor::Impl {
       region = regions.insert(regions.end(), Region{measure.layout(), Floats(measure.arena_floats())});
     }
     Compiler compiler(batch, max_batch, region->floats.data(), weights.data(), statistics.data());
-    return compile(*network, compiler, input.data());
+    Plan made = compile(*network, compiler, input.data());
+    made.sample_floats = measure.arena_floats() / max_batch;
+    return made;
   }
 
   void pack(const float* flat, Floats& packed) const {
@@ -173,8 +181,54 @@ struct Executor::Impl {
     for (const std::string& name : made.lists.layers) profile->layers.push_back({.name = name});
   }
 
+  // In how many parts to train a batch.
+  std::uint32_t parts_of(std::uint32_t batch) {
+    // Batch statistics tie samples together.
+    if (network->size() != network->parameters()) return 1;
+    const std::size_t floats = plan(batch).sample_floats * batch;
+    if (floats <= kBatchFloats) return 1;
+    return static_cast<std::uint32_t>(std::min<std::size_t>(batch, (floats + kPartFloats - 1) / kPartFloats));
+  }
+
   BatchResult forward_backward(std::uint32_t batch, const Pass& pass) {
     MUSTER_CHECK(!fixed_rows.active(), "a batch amid fixed rows");
+    const std::uint32_t parts = parts_of(batch);
+    if (parts == 1) return forward_backward_whole(batch, pass);
+    Pass part = pass;
+    if (pass.fused) {
+      ensure(gradient);
+      part.fused = false;
+      part.gradient = gradient.data();
+    }
+    const std::size_t row = network->input().size();
+    BatchResult total;
+    std::uint32_t size_before = 0;
+    for (std::uint32_t i = 0, at = 0; i < parts; ++i) {
+      const std::uint32_t size = batch / parts + (i < batch % parts ? 1 : 0);
+      part.resumed = i > 0;
+      part.same_weights = size == size_before;
+      // A plan reads the first rows.
+      const auto exchange = [&] {
+        if (at == 0) return;
+        std::swap_ranges(input.data(), input.data() + size * row, input.data() + at * row);
+        std::swap_ranges(labels.data(), labels.data() + size, labels.data() + at);
+      };
+      exchange();
+      const BatchResult result = forward_backward_whole(size, part);
+      exchange();
+      total.loss_sum += result.loss_sum;
+      total.correct += result.correct;
+      size_before = size;
+      at += size;
+    }
+    if (pass.fused) {
+      float* target = begin_update(pass, 0, weights.size());
+      elementwise_kernels().scale_add(weights.size(), 1, target, 1, gradient.data());
+    }
+    return total;
+  }
+
+  BatchResult forward_backward_whole(std::uint32_t batch, const Pass& pass) {
     const Plan& made = plan(batch);
     if (profile) name_profiled_layers(made);
     run_timed(made.lists.train, pass, &ExecutorProfile::LayerTime::forward_s);

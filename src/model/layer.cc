@@ -31,7 +31,7 @@ std::size_t statistics_floats(const Layer& layer) {
 
 float* begin_update(const Pass& pass, std::size_t offset, std::size_t count) {
   if (!pass.fused) {
-    std::memset(pass.gradient + offset, 0, count * sizeof(float));
+    if (!pass.resumed) std::memset(pass.gradient + offset, 0, count * sizeof(float));
     return pass.gradient + offset;
   }
   float* weights = pass.weights + offset;

@@ -72,11 +72,14 @@ struct Pass {
   float* gradient = nullptr;     // packed, same layout
   const float* drift = nullptr;  // packed, same layout; null: none
   bool move_statistics = true;   // forward in training: false leaves running statistics as they are
+  // A batch may come in parts, never fused.
+  bool resumed = false;       // not the first part: begin_update() keeps the gradient of those before
+  bool same_weights = false;  // what this plan derived from the weights in its last pass still holds
 };
 
 // Prepares packed parameters [offset, offset + count) to receive scale * gradient and returns where it is to be added:
-// the weights themselves, shrunk and drifted, when fused; else the gradient buffer, zeroed. Call it after the last use
-// of these weights in the layer's backward pass.
+// the weights themselves, shrunk and drifted, when fused; else the gradient buffer, zeroed unless the batch is resumed.
+// Call it after the last use of these weights in the layer's backward pass.
 [[nodiscard]] float* begin_update(const Pass& pass, std::size_t offset, std::size_t count);
 
 // One kernel call: a plain function over captured pointers and sizes.

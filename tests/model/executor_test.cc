@@ -68,6 +68,47 @@ TEST(Executor, SgdWithPullAndDriftFollowsTheFormula) {
   }
 }
 
+// Activations beyond the cache: the executor trains such a batch in parts, of unequal sizes here.
+TEST(Executor, ALargeBatchHasTheGradientOfItsHalves) {
+  const auto network = make_network({.name = "resnet", .blocks = 1, .norm = "group"}, {32, 32, 3}, 10).value();
+  const std::vector<float> flat = random_parameters(*network, 1);
+  const std::size_t row = network->input().size();
+  constexpr std::uint32_t kBatch = 27;
+  constexpr std::uint32_t kFirst = 13;
+  Executor executor(network, kBatch);
+  executor.load(flat);
+  fill_batch(executor, kBatch, 3);
+  const std::vector<float> rows(executor.input(kBatch), executor.input(kBatch) + kBatch * row);
+  const std::vector<std::int32_t> labels(executor.labels(kBatch), executor.labels(kBatch) + kBatch);
+
+  std::vector<float> gradient(network->parameters());
+  const BatchResult whole = executor.gradient(kBatch, gradient);
+  const std::vector<float> rows_after(executor.input(kBatch), executor.input(kBatch) + kBatch * row);
+  EXPECT_EQ(rows_after, rows);
+  executor.train(kBatch, {.learning_rate = 0.1f, .pull = 0.2f});
+  const std::vector<float> stepped = stored(executor);
+
+  Executor halves(network, kBatch);
+  halves.load(flat);
+  std::vector<double> sum(network->parameters());
+  std::vector<float> part(network->parameters());
+  BatchResult total;
+  for (const auto& [begin, size] : {std::pair(0u, kFirst), std::pair(kFirst, kBatch - kFirst)}) {
+    std::copy_n(rows.data() + begin * row, size * row, halves.input(size));
+    std::copy_n(labels.data() + begin, size, halves.labels(size));
+    const BatchResult result = halves.gradient(size, part);
+    total.loss_sum += result.loss_sum;
+    total.correct += result.correct;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{part[i]} * size / kBatch;
+  }
+  EXPECT_NEAR(whole.loss_sum, total.loss_sum, 1e-5 * total.loss_sum);
+  EXPECT_EQ(whole.correct, total.correct);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    ASSERT_NEAR(gradient[i], sum[i], 1e-5 + 1e-3 * std::abs(sum[i])) << i;
+    ASSERT_NEAR(stepped[i], 0.98 * flat[i] - 0.1 * sum[i], 1e-5 + 1e-4 * std::abs(sum[i])) << i;
+  }
+}
+
 TEST(Executor, ClearedDriftIsExactlyPlainSgd) {
   const auto network = mlp();
   const std::vector<float> flat = random_parameters(*network, 1);

@@ -46,8 +46,9 @@ struct ChannelsWork {
   std::size_t offset;
   Parts parts;
   float* turned;    // weights for the data gradient
-  float* spectrum;  // weights, or their gradient, as Winograd's algorithm sees them
+  float* spectrum;  // weights as Winograd's algorithm sees them
   float* spectrum_turned;
+  float* spectrum_gradient;
   float* points;    // its scratch
   float* gradient;  // sums of weight and bias gradients
   std::uint8_t* choice;
@@ -107,15 +108,15 @@ struct ChannelsWork {
 
   [[nodiscard]] double values() const { return statistics.pixels * static_cast<double>(batch); }
 
-  void forward(bool evaluate, bool move_statistics) const {
-    if (winograd) winograd->spectrum(winograd_shape(), weights, spectrum);
+  void forward(bool evaluate, const Pass& pass) const {
+    if (winograd && !pass.same_weights) winograd->spectrum(winograd_shape(), weights, spectrum);
     if (norm && statistics.batch && !evaluate) {
       statistics.clear_sums();
       for (std::size_t n = 0; n < batch; ++n) {
         convolve(n);
         add_moments(n, z.data);
       }
-      statistics.batch_statistics(z.data, values(), move_statistics);
+      statistics.batch_statistics(z.data, values(), pass.move_statistics);
       statistics.forward_map(0);
       for (std::size_t n = 0; n < batch; ++n) finish(n);
       return;
@@ -160,7 +161,7 @@ struct ChannelsWork {
   void unconvolve(std::size_t n) const {
     float* bias = parts.bias > 0 ? gradient + parts.weight : nullptr;
     if (winograd) {
-      winograd->backward_weights(winograd_shape(), at(x, n), at(dz, n), spectrum, bias, points);
+      winograd->backward_weights(winograd_shape(), at(x, n), at(dz, n), spectrum_gradient, bias, points);
     } else {
       conv->backward_weights(shape, at(x, n), at(dz, n), gradient, bias);
     }
@@ -186,10 +187,10 @@ struct ChannelsWork {
 
   void backward(const Pass& pass) const {
     std::memset(gradient, 0, (parts.weight + parts.bias) * sizeof(float));
-    if (dx.data) conv->turn(shape, weights, by_convolution, turned);
-    if (winograd) {
-      std::memset(spectrum, 0, spectrum_size() * sizeof(float));
-      if (dx.data) winograd->spectrum(turned_shape(), turned, spectrum_turned);
+    if (winograd) std::memset(spectrum_gradient, 0, spectrum_size() * sizeof(float));
+    if (dx.data && !pass.same_weights) {
+      conv->turn(shape, weights, by_convolution, turned);
+      if (winograd) winograd->spectrum(turned_shape(), turned, spectrum_turned);
     }
     if (norm) statistics.clear_parameter_sums();
     if (norm && statistics.batch) {
@@ -211,7 +212,7 @@ struct ChannelsWork {
       if (norm) unnormalise(n);
       unconvolve(n);
     }
-    if (winograd) winograd->add_weights(winograd_shape(), spectrum, gradient);
+    if (winograd) winograd->add_weights(winograd_shape(), spectrum_gradient, gradient);
     float* target = begin_update(pass, offset, parts.size());
     planes->add_scaled(parts.weight + parts.bias, pass.scale, gradient, target);
     if (norm) {
@@ -522,11 +523,13 @@ Activation Conv::compile_tied(Compiler& compiler, const Activation& in, const Re
   const std::size_t turned = in.gradient ? taps * options_.channels * padded(input_.channels) : 0;
   const std::size_t spectrum = winograd ? work.spectrum_size() : 0;
   const std::size_t points = winograd ? winograd_kernels().scratch_floats(work.winograd_shape()) : 0;
-  work.gradient = compiler.scratch(parts_.weight + parts_.bias + turned + 2 * spectrum + points);
-  work.turned = work.gradient + parts_.weight + parts_.bias;
-  work.spectrum = work.turned + turned;
-  work.spectrum_turned = work.spectrum + spectrum;
-  work.points = work.spectrum_turned + spectrum;
+  work.gradient = compiler.scratch(parts_.weight + parts_.bias + spectrum + points);
+  work.spectrum_gradient = work.gradient + parts_.weight + parts_.bias;
+  work.points = work.spectrum_gradient + spectrum;
+  // Not scratch: they serve all parts of a batch.
+  work.turned = compiler.floats(turned);
+  work.spectrum = compiler.floats(spectrum);
+  work.spectrum_turned = compiler.floats(in.gradient ? spectrum : 0);
   if (pooled) {
     work.choices = std::size_t{output_.height} * output_.width * step;
     work.choice = reinterpret_cast<std::uint8_t*>(compiler.floats(max_batch * work.choices / sizeof(float)));
@@ -546,8 +549,8 @@ Activation Conv::compile_tied(Compiler& compiler, const Activation& in, const Re
     statistics.carve(compiler.floats(NormWork::floats(step, sets)), sets);
   }
 
-  compiler.forward_train(Call([work](const Pass& pass) { work.forward(false, pass.move_statistics); }));
-  compiler.forward_evaluate(Call([work](const Pass&) { work.forward(true, false); }));
+  compiler.forward_train(Call([work](const Pass& pass) { work.forward(false, pass); }));
+  compiler.forward_evaluate(Call([work](const Pass& pass) { work.forward(true, pass); }));
   compiler.backward(Call([work](const Pass& pass) { work.backward(pass); }));
   copy_forward(compiler, delivery);
   copy_backward_first(compiler, delivery);
