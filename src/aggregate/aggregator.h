@@ -32,6 +32,7 @@ struct GroupUpdate {
   std::vector<float> model;
   std::vector<float> payload;  // sum of the members' payloads; may be empty
   std::uint64_t samples = 0;   // of the members that took part
+  double importance = 1;       // what one of its samples counts; see draw_corrections()
   std::vector<MemberReport> members;
   std::vector<Dropped> dropped;
 };
@@ -68,7 +69,8 @@ class Aggregator {
  public:
   virtual ~Aggregator() = default;
 
-  // begin, add for every group in ascending order, finish. `model` is the flat vector the groups started from.
+  // begin, add for every group in ascending order, finish. `model` is the flat vector the groups started from; it stays
+  // as it is, where it is, until finish.
   virtual void begin(std::span<const float> model) = 0;
   virtual void add(const GroupUpdate& update) = 0;
   // Writes the next model. With no usable update the model stays as it was.
@@ -89,12 +91,24 @@ struct AggregatorSizes {
   double alpha = 0;           // of the dynamic objective
 };
 
-// samples-weighted | uniform | adagrad | adam | yogi | control-variate | dynamic
+// samples-weighted | uniform | unbiased | stabilised | adagrad | adam | yogi | control-variate | dynamic
 [[nodiscard]] Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& options,
                                                                   const AggregatorSizes& sizes);
 
+// True for rules that must know how likely each group was to be drawn.
+[[nodiscard]] bool corrects_draw(const std::string& global);
+
+// The importance of each drawn group, from the logarithm of its probability p of being drawn, with `samples` in all
+// groups together (n). Precondition: corrects_draw(global).
+//   unbiased:   1 / (n p S) of S drawn groups (Group-FEL, Eq. 4)
+//   stabilised: the same but for a common factor, which makes the least likely group's 1: what is divided by the sum of
+//               all (Eq. 39) needs no more, and the smallest p cannot overflow it.
+[[nodiscard]] std::vector<double> draw_corrections(const std::string& global, std::span<const double> log_probabilities,
+                                                   std::uint64_t samples);
+
 // One factory per file.
 std::unique_ptr<Aggregator> make_mean(bool by_samples, const AggregatorSizes& sizes);
+std::unique_ptr<Aggregator> make_unbiased_sum(const AggregatorSizes& sizes);
 enum class ServerRule { kAdagrad, kAdam, kYogi };
 std::unique_ptr<Aggregator> make_server_optimizer(ServerRule rule, const AggregationOptions& options,
                                                   const AggregatorSizes& sizes);

@@ -1,4 +1,4 @@
-// The mean of the groups' models: by samples (FedAvg) or uniform.
+// The mean of the groups' models: by samples and importance (FedAvg; Group-FEL, Eq. 39) or uniform.
 #include "aggregate/aggregator.h"
 
 namespace muster {
@@ -11,7 +11,7 @@ class Mean final : public Aggregator {
   void begin(std::span<const float>) override { mean_.reset(size_); }
   void add(const GroupUpdate& update) override {
     if (update.members.empty()) return;
-    mean_.add(update.model, by_samples_ ? static_cast<double>(update.samples) : 1.0);
+    mean_.add(update.model, by_samples_ ? static_cast<double>(update.samples) * update.importance : 1.0);
   }
   void finish(std::span<float> model) override {
     if (mean_.weight() > 0) mean_.store(model);

@@ -98,6 +98,14 @@ bool Groups::due(std::uint32_t round) const {
   return round > 1 && regroup_before(recipe_.plan.regroup, round);
 }
 
+std::uint64_t Groups::samples() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+    for (const ClientId client : grouping_.members({g})) sum += samples_[client.value];
+  }
+  return sum;
+}
+
 Grouping Groups::present(std::uint32_t round) const {
   std::vector<ClientId> clients;
   for (std::uint32_t k = 0; k < samples_.size(); ++k) {

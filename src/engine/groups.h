@@ -55,6 +55,8 @@ class Groups {
   [[nodiscard]] RowsView<float> directions() const { return directions_; }
 
   [[nodiscard]] const Grouping& grouping() const { return grouping_; }
+  // Of all clients in groups.
+  [[nodiscard]] std::uint64_t samples() const;
   [[nodiscard]] const GroupQuality& quality() const { return quality_; }
   // Each group's coefficient of variation; empty unless the plan samples by it.
   [[nodiscard]] std::span<const double> cov() const { return cov_; }

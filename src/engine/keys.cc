@@ -444,7 +444,8 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("aggregation", "in-group", r.aggregation.in_group, {"samples-weighted", "uniform"},
            "how members are merged in their group");
   t.choice("aggregation", "global", r.aggregation.global,
-           {"samples-weighted", "uniform", "adagrad", "adam", "yogi", "control-variate", "dynamic", "slots", "none"},
+           {"samples-weighted", "uniform", "unbiased", "stabilised", "adagrad", "adam", "yogi", "control-variate",
+            "dynamic", "slots", "none"},
            "how groups are merged; slots: rarely, meanwhile groups take turns; none: every group keeps its own model");
   t.number("aggregation", "server-learning-rate", r.aggregation.server_learning_rate, kPositive,
            "of adagrad, adam, yogi and control-variate");

@@ -136,6 +136,10 @@ Status check_models(const Recipe& r) {
     return usage_error("aggregation.mixing: {}, but there is one model; want aggregation.global = \"none\"",
                        r.aggregation.mixing);
   }
+  if (corrects_draw(global) && !r.plan.sample_groups) {
+    return usage_error(
+        "aggregation.global: \"{}\" weighs groups by how likely they were drawn; want plan.sample-groups", global);
+  }
   if (global != "slots" && r.aggregation.window) {
     return usage_error("aggregation.window: {}, want aggregation.global = \"slots\"", *r.aggregation.window);
   }

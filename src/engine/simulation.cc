@@ -305,6 +305,10 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     record.bytes_down += visits * tasks.back().members.size() * (model_size + broadcast.size()) * sizeof(float);
   }
 
+  std::vector<double> importance(tasks.size(), 1.0);
+  if (corrects_draw(recipe_.aggregation.global)) {
+    importance = draw_corrections(recipe_.aggregation.global, plan.log_probabilities, groups_->samples());
+  }
   double loss_sum = 0;
   double weight = 0;
   double slowest_flops = 0;
@@ -312,6 +316,7 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   std::size_t index = 0;
   const auto accept = [&](GroupUpdate& update) {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
+    update.importance = importance[index];
     models_->add(update, index++);
     if (models_->in_clients() && !update.members.empty()) {
       const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};

@@ -61,12 +61,15 @@ RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::
   Stream stream({.seed = seed, .purpose = Purpose::kSampling, .round = round});
   const std::uint32_t groups = grouping.count();
   std::vector<std::uint32_t> drawn;
+  std::vector<double> log_weights;  // of all groups, where groups are drawn
   if (options.sampling == "all") {
     drawn = stream.sample(groups, groups);
   } else if (samples_by_cov(options.sampling)) {
     MUSTER_CHECK(cov.size() == groups, "{} coefficients of variation for {} groups", cov.size(), groups);
-    drawn = sample_by_weight(log_sampling_weights(options.sampling, cov), options.sample_groups->of(groups), stream);
+    log_weights = log_sampling_weights(options.sampling, cov);
+    drawn = sample_by_weight(log_weights, options.sample_groups->of(groups), stream);
   } else if (options.sample_groups) {
+    log_weights.assign(groups, 0.0);
     drawn = stream.sample(groups, options.sample_groups->of(groups));
   } else {
     std::uint32_t population = 0;
@@ -93,6 +96,10 @@ RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::
   }
   RoundPlan plan{.round = round};
   for (const std::uint32_t group : drawn) plan.groups.push_back(GroupId{group});
+  if (options.sample_groups) {
+    const std::vector<double> log_probabilities = log_sampling_probabilities(log_weights);
+    for (const std::uint32_t group : drawn) plan.log_probabilities.push_back(log_probabilities[group]);
+  }
   return plan;
 }
 

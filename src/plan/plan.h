@@ -60,6 +60,8 @@ struct RoundPlan {
   // Where only some members of a group take part: entry i is who of groups[i] does, ascending and never empty.
   // No entries: all members of all `groups`.
   Grouping parts;
+  // Where whole groups are drawn: the logarithm of the probability that groups[i] is the first one. Else empty.
+  std::vector<double> log_probabilities;
 
   // Who of groups[index] takes part. Lives as long as both `this` and `grouping`, from which the plan was made.
   [[nodiscard]] std::span<const ClientId> members(std::size_t index, const Grouping& grouping) const {
@@ -83,6 +85,8 @@ struct RoundPlan {
 
 // Weights as probabilities: the law of the first draw. All equal where every weight is 0.
 [[nodiscard]] std::vector<double> sampling_probabilities(std::span<const double> log_weights);
+// Their logarithms, which stay finite where a probability is too small for a number. -infinity only for a weight of 0.
+[[nodiscard]] std::vector<double> log_sampling_probabilities(std::span<const double> log_weights);
 
 // `count` distinct indices, ascending, with the law of drawing one after the other, each time with probability
 // proportional to the weights that are left (Gumbel top-k). A count beyond the number of weights means all.

@@ -35,6 +35,17 @@ const Sampler* find_sampler(const std::string& name) {
   return found == std::end(kSamplers) ? nullptr : found;
 }
 
+double largest_of(std::span<const double> log_weights) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double weight : log_weights) largest = std::max(largest, weight);
+  return largest;
+}
+
+// Of the largest weight. Where all weights are 0 the difference of their logarithms is no number: all are equal.
+double relative_weight(double log_weight, double largest) {
+  return std::isinf(largest) ? 1 : std::exp(log_weight - largest);
+}
+
 }  // namespace
 
 std::vector<CatalogueEntry> samplers() {
@@ -67,15 +78,24 @@ std::vector<double> log_sampling_weights(const std::string& sampling, std::span<
 
 std::vector<double> sampling_probabilities(std::span<const double> log_weights) {
   std::vector<double> probabilities(log_weights.size());
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const double weight : log_weights) largest = std::max(largest, weight);
   double sum = 0;
+  const double largest = largest_of(log_weights);
   for (std::size_t i = 0; i < log_weights.size(); ++i) {
-    // Where all weights are 0 the difference of their logarithms is no number.
-    sum += probabilities[i] = std::isinf(largest) ? 1 : std::exp(log_weights[i] - largest);
+    sum += probabilities[i] = relative_weight(log_weights[i], largest);
   }
   for (double& probability : probabilities) probability /= sum;
   return probabilities;
+}
+
+std::vector<double> log_sampling_probabilities(std::span<const double> log_weights) {
+  std::vector<double> logarithms(log_weights.begin(), log_weights.end());
+  const double largest = largest_of(log_weights);
+  if (std::isinf(largest)) std::ranges::fill(logarithms, 0.0);
+  double sum = 0;
+  for (const double log_weight : log_weights) sum += relative_weight(log_weight, largest);
+  const double total = std::isinf(largest) ? std::log(sum) : largest + std::log(sum);
+  for (double& logarithm : logarithms) logarithm -= total;
+  return logarithms;
 }
 
 std::vector<std::uint32_t> sample_by_weight(std::span<const double> log_weights, std::uint32_t count, Stream& stream) {

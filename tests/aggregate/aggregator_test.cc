@@ -1,6 +1,7 @@
 #include "aggregate/aggregator.h"
 
 #include <cmath>
+#include <limits>
 
 namespace muster {
 namespace {
@@ -27,7 +28,7 @@ AggregatorSizes sizes(std::size_t parameters, std::size_t size, std::uint32_t cl
   return {.parameters = parameters, .size = size, .clients = clients, .alpha = 0.1};
 }
 
-const std::vector<std::string> kAll{"samples-weighted", "uniform", "adagrad", "adam", "yogi",
+const std::vector<std::string> kAll{"samples-weighted", "uniform", "unbiased", "stabilised", "adagrad", "adam", "yogi",
                                     "control-variate",  "dynamic"};
 
 std::unique_ptr<Aggregator> make(const std::string& global, const AggregatorSizes& s) {
@@ -110,6 +111,63 @@ TEST(Mean, WeighsBySamplesOrNot) {
     aggregator->finish(model);
     EXPECT_NEAR(model[0], by_samples ? 1.4925 : 1.265, 1e-6);
   }
+}
+
+// The groups of the worked example that are drawn, as one round of `global`.
+constexpr std::uint64_t kSamples[] = {50, 20};
+float merged(const std::string& global, const std::vector<double>& probabilities, float start,
+             const std::vector<float>& models) {
+  std::vector<double> log_probabilities;
+  for (const double p : probabilities) log_probabilities.push_back(std::log(p));
+  const auto aggregator = make(global, sizes(1, 1, 3));
+  std::vector<double> importance(models.size(), 1.0);
+  if (corrects_draw(global)) importance = draw_corrections(global, log_probabilities, 100);
+  std::vector<float> model{start};
+  aggregator->begin(model);
+  for (std::uint32_t g = 0; g < models.size(); ++g) {
+    GroupUpdate u = update(g, {models[g]}, kSamples[g]);
+    u.importance = importance[g];
+    aggregator->add(u);
+  }
+  aggregator->finish(model);
+  return model[0];
+}
+
+// n = (50, 30, 20), p = (.7, .2, .1), groups 0 and 2 drawn (Group-FEL, Eq. 4 and 39).
+TEST(DrawnGroups, FollowTheWorkedExample) {
+  const std::vector<double> log_probabilities{std::log(0.7), std::log(0.1)};
+  const std::vector<double> raw = draw_corrections("unbiased", log_probabilities, 100);
+  EXPECT_NEAR(50 * raw[0], 0.357143, 1e-6);
+  EXPECT_NEAR(20 * raw[1], 1.0, 1e-12);
+  const std::vector<double> relative = draw_corrections("stabilised", log_probabilities, 100);
+  const double sum = 50 * relative[0] + 20 * relative[1];
+  EXPECT_NEAR(50 * relative[0] / sum, 0.263158, 1e-6);
+  EXPECT_NEAR(20 * relative[1] / sum, 0.736842, 1e-6);
+
+  // On models: 3 + 0.357143 (1 - 3) + 1.0 (7 - 3), and 0.263158 * 1 + 0.736842 * 7.
+  EXPECT_NEAR(merged("unbiased", {0.7, 0.1}, 3, {1, 7}), 6.285714, 1e-5);
+  EXPECT_NEAR(merged("stabilised", {0.7, 0.1}, 3, {1, 7}), 5.421053, 1e-5);
+}
+
+TEST(DrawnGroups, DrawnBySamplesCountAlike) {
+  const std::vector<double> raw = draw_corrections("unbiased", std::vector<double>{std::log(0.5), std::log(0.2)}, 100);
+  EXPECT_NEAR(50 * raw[0], 0.5, 1e-12);
+  EXPECT_NEAR(20 * raw[1], 0.5, 1e-12);
+  EXPECT_FLOAT_EQ(merged("stabilised", {0.5, 0.2}, 3, {1.1f, 7.3f}), merged("uniform", {}, 3, {1.1f, 7.3f}));
+}
+
+TEST(DrawnGroups, DrawnUniformlyCountBySamples) {
+  const double third = 1.0 / 3;
+  EXPECT_EQ(merged("stabilised", {third, third}, 3, {1.1f, 7.3f}), merged("samples-weighted", {}, 3, {1.1f, 7.3f}));
+}
+
+TEST(DrawnGroups, NoProbabilityIsTooSmall) {
+  const double none = -std::numeric_limits<double>::infinity();
+  for (const double small : {-1e6, none}) {
+    const std::vector<double> weights = draw_corrections("stabilised", std::vector<double>{0, small, small}, 100);
+    EXPECT_EQ(weights, (std::vector<double>{0, 1, 1}));
+  }
+  EXPECT_TRUE(draw_corrections("unbiased", {}, 100).empty());
 }
 
 // One coordinate, delta = 0.5, from zero momentum and v = 1e-6, rate 0.1 (ALGORITHMS 7.5).

@@ -72,6 +72,31 @@ TEST_F(GroupedRun, AllGroupsOfOneGroupRoundAreFullParticipation) {
   EXPECT_NEAR(*grouped.loss_last, *flat.loss_last, 1e-3);
 }
 
+TEST_F(GroupedRun, DrawnGroupsOfOneAreFederatedAveraging) {
+  const Settings groups{"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=1", "plan.sample-groups=5"};
+  const std::string averaging = weights({"plan.sample-clients=5"});
+  EXPECT_EQ(weights(groups), averaging);
+  EXPECT_EQ(weights(with(groups, {"aggregation.global=stabilised"})), averaging);
+  EXPECT_NE(weights(with(groups, {"aggregation.global=unbiased"})), averaging);
+}
+
+TEST_F(GroupedRun, UnequalDrawsAreCorrected) {
+  const Settings groups =
+      with(kLabels, {"grouping.method=coefficient-of-variation", "grouping.min-size=2", "plan.sample-groups=2"});
+  const Settings uneven = with(groups, {"plan.sampling=inverse-cov"});
+  EXPECT_EQ(weights(with(groups, {"aggregation.global=stabilised"})), weights(groups));
+  EXPECT_NE(weights(with(uneven, {"aggregation.global=stabilised"})), weights(uneven));
+}
+
+TEST_F(GroupedRun, EveryGroupWithoutBiasIsFullParticipation) {
+  // All drawn, all equally likely: n_g / (n p S) = n_g / n.
+  const Settings groups{"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3",
+                        "plan.sample-groups=1.0"};
+  const RunSummary unbiased = run(small(with(groups, {"aggregation.global=unbiased"})));
+  const RunSummary weighted = run(small(groups));
+  EXPECT_NEAR(*unbiased.loss_last, *weighted.loss_last, 1e-4);
+}
+
 TEST_F(GroupedRun, OneGroupWithAModelOfItsOwnIsFederatedAveraging) {
   const Settings one{"plan.sample-clients=5", "grouping.method=random", "grouping.size=12", "aggregation.global=none",
                      "evaluation.on=clients"};
@@ -112,6 +137,10 @@ TEST_F(GroupedRun, RefusesWhatCannotWork) {
       HasSubstr("aggregation.global"));
   EXPECT_THAT(refused({"aggregation.mixing=0.1"}), HasSubstr("aggregation.mixing"));
   EXPECT_THAT(refused({"aggregation.window=3"}), HasSubstr("aggregation.window"));
+  for (const char* global : {"aggregation.global=unbiased", "aggregation.global=stabilised"}) {
+    EXPECT_THAT(refused({global, "grouping.method=random", "grouping.size=3"}), HasSubstr("plan.sample-groups"));
+    EXPECT_THAT(refused({global, "plan.sample-clients=1.0", "plan.sampling=all"}), HasSubstr("plan.sample-groups"));
+  }
 }
 
 TEST(Models, MixAsTheWorkedExampleSays) {

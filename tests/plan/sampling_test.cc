@@ -75,6 +75,35 @@ TEST(SamplingWeights, EqualVariationIsUniform) {
   }
 }
 
+TEST(SamplingWeights, LogarithmsOfProbabilitiesDoNotVanish) {
+  const std::vector<double> cov{0.25, 0.5, 1};
+  const std::vector<double> p = probabilities("exp-inverse-cov", cov);
+  const std::vector<double> logarithms = log_sampling_probabilities(log_sampling_weights("exp-inverse-cov", cov));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::exp(logarithms[i]), p[i], 1e-12);
+
+  // e^(-10^6) is no number, but its logarithm is.
+  EXPECT_NEAR(log_sampling_probabilities(std::vector<double>{1e6, 0})[1], -1e6, 1e-6);
+  const double none = -std::numeric_limits<double>::infinity();
+  EXPECT_NEAR(log_sampling_probabilities(std::vector<double>{none, none})[0], std::log(0.5), 1e-12);
+  EXPECT_EQ(log_sampling_probabilities(std::vector<double>{0, none})[1], none);
+}
+
+TEST(Plan, KnowsHowLikelyItsGroupsWere) {
+  const Grouping grouping = grouping_of({{0}, {1, 2}, {3}});
+  const RoundPlan even = plan_round({.sample_groups = Amount{2u}}, grouping, 1, 1);
+  ASSERT_EQ(even.log_probabilities.size(), 2u);
+  for (const double logarithm : even.log_probabilities) EXPECT_NEAR(std::exp(logarithm), 1.0 / 3, 1e-12);
+
+  const std::vector<double> cov{0.25, 0.5, 1};
+  const RoundPlan uneven = plan_round({.sample_groups = Amount{2u}, .sampling = "inverse-cov"}, grouping, 1, 1, cov);
+  const std::vector<double> p = probabilities("inverse-cov", cov);
+  ASSERT_EQ(uneven.log_probabilities.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(std::exp(uneven.log_probabilities[i]), p[uneven.groups[i].value], 1e-12);
+  }
+  EXPECT_TRUE(plan_round({.sample_clients = Amount{2u}}, grouping, 1, 1).log_probabilities.empty());
+}
+
 TEST(SampleByWeight, HasTheLawOfSequentialDraws) {
   const std::vector<double> log_weights = log_sampling_weights("inverse-cov", std::vector<double>{0.25, 0.5, 1, 2});
   const std::vector<double> p = sampling_probabilities(log_weights);
