@@ -22,8 +22,9 @@ struct MemberReport {
   std::uint32_t samples = 0;
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
-  double loss = 0;           // of its last visit
-  std::uint32_t visits = 0;  // how often it trained, and sent a model
+  double loss = 0;                   // of its last visit
+  std::optional<double> loss_after;  // likewise, where it was asked for
+  std::uint32_t visits = 0;          // how often it trained, and sent a model
 };
 
 // What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.
@@ -46,6 +47,7 @@ struct AggregationOptions {
   double beta2 = 0.99;
   double tau = 1e-3;
   double mixing = 0;                    // none: how much groups' models are drawn to each other after a round
+  std::string start = "shared";         // none: where models of groups formed by an event begin: shared | members
   std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
 };
 

@@ -92,7 +92,7 @@ Groups::Groups(const Recipe& recipe, const FederatedData& data, const Network& n
 
 bool Groups::due(std::uint32_t round) const {
   if (formed_for_ == 0) return true;
-  if (formed_for_ == round) return false;
+  if (formed_for_ == round || waits_) return false;
   // Late clients that nobody places need new groups to be in one.
   if (round == recipe_.newcomers.round && !places_newcomers()) return true;
   return round > 1 && regroup_before(recipe_.plan.regroup, round);
@@ -119,6 +119,11 @@ Grouping Groups::present(std::uint32_t round) const {
 Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, const RowsView<float>& models,
                                   std::span<const std::uint32_t> selected) {
   GroupsFormed formed;
+  if (!recipe_.plan.regroup.on.empty() && formed_for_ == 0) {
+    form_everyone(round);
+    formed.line = line(round, why, formed);
+    return formed;
+  }
   std::vector<std::uint32_t> samples = samples_;
   for (std::uint32_t k = 0; k < samples.size() && !late_.empty(); ++k) {
     if (is_late(k, round)) samples[k] = 0;
@@ -160,26 +165,33 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
     formed.slowest_flops = told.slowest_flops;
   }
 
+  MUSTER_TRY(form_from(
+      round, why, {.samples = samples, .labels = labels, .vectors = vectors, .edges = edges_, .selected = selected},
+      formed));
+  return formed;
+}
+
+Status Groups::form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed) {
   GroupingCall call{.seed = recipe_.seed, .round = round};
   if (recipe_.plan.groups) {
-    const auto present = static_cast<std::uint32_t>(samples.size() - std::ranges::count(samples, 0u));
+    const auto present = static_cast<std::uint32_t>(input.samples.size() - std::ranges::count(input.samples, 0u));
     call.groups = scheduled_groups(*recipe_.plan.groups, round, std::max(1u, present));
   }
   const auto begun = std::chrono::steady_clock::now();
-  MUSTER_ASSIGN(
-      FormedGroups groups,
-      form_groups(recipe_.grouping,
-                  {.samples = samples, .labels = labels, .vectors = vectors, .edges = edges_, .selected = selected},
-                  call));
+  MUSTER_ASSIGN(FormedGroups groups, form_groups(recipe_.grouping, input, call));
   formed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   grouping_ = std::move(groups.grouping);
   formed.notes = std::move(groups.notes);
   formed_for_ = round;
   directions_ = {};
   const bool needed = places_newcomers() || recipe_.aggregation.global == "none";
-  if (needed && vectors.width > 0) directions_ = group_means(vectors, grouping_);
+  if (needed && !input.vectors.empty()) directions_ = group_means(input.vectors, grouping_);
   judge();
+  formed.line = line(round, why, formed);
+  return {};
+}
 
+std::string Groups::line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const {
   Json line{{"round", round},
             {"method", recipe_.grouping.method},
             {"count", grouping_.count()},
@@ -196,13 +208,112 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
                        {"reveals", profile_reveals(recipe_.profile)}};
     if (recipe_.profile.epsilon) line["profile"]["epsilon"] = *recipe_.profile.epsilon;
   }
+  // Where the data have planted clusters: were they found?
+  std::vector<std::uint32_t> truth;
+  for (std::uint32_t k = 0; k < data_.clients(); ++k) {
+    const std::optional<std::uint32_t> cluster = data_.planted_cluster({k});
+    if (!cluster) break;
+    truth.push_back(*cluster);
+  }
+  if (truth.size() == data_.clients() && grouping_.count() <= kJudgedGroups) {
+    const Agreement found = agreement(grouping_, truth);
+    line["truth"] = {{"correct", found.correct},
+                     {"clients", found.clients},
+                     {"adjusted_rand", found.adjusted_rand},
+                     {"mutual_information", found.mutual_information}};
+  }
   if (!formed.notes.empty()) line["notes"] = formed.notes;
   line["idle"] = ids_of(grouping_.idle());
   if (grouping_.count() <= kListedGroups) {
     line["members"] = Json::array();
     for (std::uint32_t g = 0; g < grouping_.count(); ++g) line["members"].push_back(ids_of(grouping_.members({g})));
   }
-  formed.line = line.dump();
+  return line.dump();
+}
+
+void Groups::form_everyone(std::uint32_t round) {
+  grouping_ = present(round);
+  const std::span<const ClientId> members = grouping_.members({0});
+  for (std::uint32_t k = 0; k < data_.clients(); ++k) {
+    if (!std::ranges::binary_search(members, ClientId{k})) grouping_.add_idle({k});
+  }
+  formed_for_ = round;
+  waits_ = true;
+  judge();
+}
+
+Result<GroupsFormed> Groups::form_observed(std::uint32_t round, std::string_view why, const ObservedRound& observed) {
+  std::vector<std::uint32_t> samples(data_.clients());
+  Rows<float> told;
+  const Rows<float>* rows = &observed.vectors;
+  if (recipe_.profile.variance) {
+    told = principal_components(observed.vectors, *recipe_.profile.variance);
+    rows = &told;
+  }
+  Rows<float> vectors(data_.clients(), rows->width);
+  for (std::uint32_t i = 0; i < observed.clients.size(); ++i) {
+    const std::uint32_t k = observed.clients[i].value;
+    samples[k] = samples_[k];
+    std::ranges::copy(rows->row(i), vectors.row(k).begin());
+  }
+  GroupsFormed formed;
+  MUSTER_TRY(form_from(round, why, {.samples = samples, .vectors = vectors, .edges = edges_}, formed));
+  waits_ = false;
+  return formed;
+}
+
+Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& observed, std::vector<GroupId>& parents) {
+  GroupsFormed formed;
+  parents.clear();
+  Grouping next;
+  bool any = false;
+  constexpr std::uint32_t kAbsent = 0xffffffffu;
+  std::vector<std::uint32_t> row_of(data_.clients(), kAbsent);
+  for (std::uint32_t i = 0; i < observed.clients.size(); ++i) row_of[observed.clients[i].value] = i;
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+    const std::span<const ClientId> members = grouping_.members({g});
+    std::vector<std::uint32_t> rows;
+    for (const ClientId client : members) {
+      if (row_of[client.value] != kAbsent) rows.push_back(row_of[client.value]);
+    }
+    const auto keep = [&] {
+      next.add(members);
+      parents.push_back({g});
+    };
+    // The criterion needs everybody's update (Sattler): a group with a missing member waits.
+    if (rows.size() < members.size()) {
+      keep();
+      continue;
+    }
+    Rows<float> vectors(static_cast<std::uint32_t>(rows.size()), observed.vectors.width);
+    std::vector<std::uint32_t> samples;
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      std::ranges::copy(observed.vectors.row(rows[i]), vectors.row(i).begin());
+      samples.push_back(samples_[members[i].value]);
+    }
+    MUSTER_ASSIGN(const FormedGroups halves, form_groups(recipe_.grouping, {.samples = samples, .vectors = vectors},
+                                                         {.seed = recipe_.seed, .round = round}));
+    if (halves.grouping.count() < 2) {
+      keep();
+      continue;
+    }
+    any = true;
+    for (std::uint32_t half = 0; half < halves.grouping.count(); ++half) {
+      std::vector<ClientId> own;
+      for (const ClientId local : halves.grouping.members({half})) own.push_back(members[local.value]);
+      next.add(own);
+      parents.push_back({g});
+    }
+  }
+  if (!any) {
+    parents.clear();
+    return formed;
+  }
+  for (const ClientId client : grouping_.idle()) next.add_idle(client);
+  grouping_ = std::move(next);
+  formed_for_ = round;
+  judge();
+  formed.line = line(round, "bipartition", formed);
   return formed;
 }
 
@@ -297,6 +408,7 @@ void Groups::judge() {
 
 void Groups::save(Checkpoint& checkpoint) const {
   checkpoint.put_uint64("groups-formed-for", formed_for_);
+  checkpoint.put_uint64("groups-wait", waits_ ? 1 : 0);
   // Singletons follow from the data alone, and would be the largest part of a checkpoint of a million clients.
   if (recipe_.grouping.method != "singletons") checkpoint.put_string("groups", pack(grouping_));
   checkpoint.put_floats("group-directions", directions_.values);
@@ -316,7 +428,9 @@ Status Groups::restore(const Checkpoint& checkpoint) {
                    grouping_.count());
   }
   directions_.width = directions_.values.size() / std::max(1u, grouping_.count());
+  MUSTER_ASSIGN(const std::uint64_t waits, checkpoint.get_uint64("groups-wait"));
   formed_for_ = static_cast<std::uint32_t>(formed_for);
+  waits_ = waits != 0;
   judge();
   return {};
 }

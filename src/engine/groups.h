@@ -27,6 +27,12 @@ struct GroupsFormed {
   double seconds = 0;        // of grouping itself
 };
 
+// What the members of a round sent, as profiles: a row per client.
+struct ObservedRound {
+  std::vector<ClientId> clients;  // in any order, each once
+  Rows<float> vectors;
+};
+
 class Groups {
  public:
   // All are borrowed.
@@ -40,6 +46,16 @@ class Groups {
   // each client took part so far. `why` goes to the record.
   [[nodiscard]] Result<GroupsFormed> form(std::uint32_t round, std::string_view why, const RowsView<float>& models,
                                           std::span<const std::uint32_t> selected);
+
+  // True while groups wait for an event: until then everybody is one group. bipartition never stops waiting.
+  [[nodiscard]] bool waits() const { return waits_; }
+  // The event has come after `round`: forms groups from what the round's members sent. Who did not take part is idle.
+  [[nodiscard]] Result<GroupsFormed> form_observed(std::uint32_t round, std::string_view why,
+                                                   const ObservedRound& observed);
+  // bipartition: splits each group whose updates (observed.vectors) say so. The parent of each new group is in
+  // `parents`; empty = nothing was split.
+  [[nodiscard]] Result<GroupsFormed> split(std::uint32_t round, const ObservedRound& observed,
+                                           std::vector<GroupId>& parents);
 
   // True if clients in no group are placed when they are drawn, by place().
   [[nodiscard]] bool places_newcomers() const { return !recipe_.newcomers.assign.empty(); }
@@ -68,6 +84,10 @@ class Groups {
   [[nodiscard]] bool is_late(std::uint32_t client, std::uint32_t round) const {
     return !late_.empty() && late_[client] && round < *recipe_.newcomers.round;
   }
+  void form_everyone(std::uint32_t round);
+  // What `form` and `form_observed` share: the groups from all that is known, judged and written down.
+  Status form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed);
+  [[nodiscard]] std::string line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const;
   void judge();
 
   const Recipe& recipe_;
@@ -80,7 +100,8 @@ class Groups {
   std::vector<std::uint32_t> edges_;    // of each client; empty = one edge
   std::vector<bool> late_;              // who arrives at newcomers.round; empty = nobody
   std::uint32_t formed_for_ = 0;        // the round; 0 = not yet
-  Rows<float> directions_;              // of the groups as they were formed, where profiles are vectors and it matters
+  bool waits_ = false;
+  Rows<float> directions_;  // of the groups as they were formed, where profiles are vectors and it matters
   Grouping grouping_;
   GroupQuality quality_;
   std::vector<double> cov_;

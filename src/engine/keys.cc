@@ -366,6 +366,12 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.number("local", "momentum", r.local.momentum, kBelowOne, "of sgd");
   t.number("local", "weight-decay", r.local.weight_decay, kNonNegative, "added to the gradient as a multiple of w");
   t.choice("local", "optimizer", r.local.optimizer, {"sgd", "adam"}, "the client's optimiser");
+  t.number("local", "adapt-epochs", r.local.adapt_epochs, kNonNegative,
+           "growth of the epochs of clients whose summed loss lags behind the largest client's");
+  t.number("local", "loss-tolerance", r.local.loss_tolerance, kNonNegative,
+           "share by which a summed loss lies above the largest client's before it lags (adapt-epochs)");
+  t.choice("local", "epoch-rounding", r.local.epoch_rounding, {"round", "ceil", "fractional"},
+           "of adapted epochs (adapt-epochs)");
   t.flag("local", "keep-optimizer", r.local.keep_optimizer, "a client's optimiser state outlives the round");
   t.integer("local", "state-limit-mb", r.local.state_limit_mb, 0,
             "megabytes of per-client state kept in memory; more goes to the run's folder");
@@ -454,6 +460,8 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.number("aggregation", "tau", r.aggregation.tau, kPositive, "of adagrad, adam, yogi");
   t.number("aggregation", "mixing", r.aggregation.mixing, kNonNegative,
            "how much the groups' models are drawn to each other after a round (none)");
+  t.choice("aggregation", "start", r.aggregation.start, {"shared", "members"},
+           "where the models of groups that an event formed begin: as before, or at the mean of their members' (none)");
   t.integer("aggregation", "window", r.aggregation.window, 1,
             "rounds between averages of the slots; default: as many as there are groups (slots)");
 

@@ -96,6 +96,35 @@ Status check_groups(const Recipe& r) {
   return {};
 }
 
+// Can the event that groups wait for be seen, and used?
+Status check_event(const Recipe& r) {
+  const std::string& on = r.plan.regroup.on;
+  if (on.empty()) return {};
+  if (r.grouping.method == "singletons") {
+    return usage_error("plan.regroup-on: \"{}\", but grouping.method = \"singletons\" forms no groups", on);
+  }
+  if (r.profile.kind != "classifier-weights" && r.profile.kind != "update-direction") {
+    return usage_error(
+        "plan.regroup-on: \"{}\" groups by what members send in a round; want profile.kind = \"classifier-weights\" or "
+        "\"update-direction\"",
+        on);
+  }
+  if (r.training.mode != "parallel" || r.training.group_rounds != 1) {
+    return usage_error(
+        "plan.regroup-on: \"{}\" compares members that trained from one model; want training.mode = "
+        "\"parallel\" and training.group-rounds = 1",
+        on);
+  }
+  if ((on == "bipartition") != (r.grouping.method == "bipartition")) {
+    return usage_error("plan.regroup-on: \"{}\" does not go with grouping.method = \"{}\"; both or none is bipartition",
+                       on, r.grouping.method);
+  }
+  if (r.aggregation.global != "none") {
+    return usage_error("plan.regroup-on: \"{}\" gives every group a model; want aggregation.global = \"none\"", on);
+  }
+  return {};
+}
+
 // Can clients that come late, or were not asked, be placed?
 Status check_newcomers(const Recipe& r) {
   const std::string& assign = r.newcomers.assign;
@@ -148,6 +177,11 @@ Status check_models(const Recipe& r) {
         "plan.regroup-every: {}, but with aggregation.global = \"none\" every group has a model of its own, which new "
         "groups would not know; want no regrouping",
         *r.plan.regroup.every);
+  }
+  if (r.aggregation.start == "members" && (global != "none" || r.plan.regroup.on.empty())) {
+    return usage_error(
+        "aggregation.start: \"members\" is for groups with models of their own that an event forms; want "
+        "aggregation.global = \"none\" and plan.regroup-on");
   }
   if (global == "slots" && (objective == "control-variate" || objective == "dynamic")) {
     return usage_error(
@@ -240,6 +274,7 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_grouping(r.grouping));
   MUSTER_TRY(check_plan(r.plan));
   MUSTER_TRY(check_groups(r));
+  MUSTER_TRY(check_event(r));
   MUSTER_TRY(check_newcomers(r));
   MUSTER_TRY(check_models(r));
   const std::string& objective = r.local.objective.name;
@@ -265,6 +300,9 @@ Status check_recipe(const Recipe& r) {
   if (r.local.optimizer == "adam" && r.local.momentum > 0) {
     return usage_error("local.momentum: {}, want 0 with local.optimizer = \"adam\", which has its own",
                        r.local.momentum);
+  }
+  if (r.local.adapt_epochs && r.local.steps) {
+    return usage_error("local.adapt-epochs: does not go with local.steps = {}: epochs are adapted", *r.local.steps);
   }
   if (r.local.keep_optimizer && r.local.optimizer == "sgd" && r.local.momentum == 0) {
     return usage_error("local.keep-optimizer: true, but sgd without momentum has no state to keep");

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/stopwatch.h"
+#include "engine/adaptive_epochs.h"
 #include "engine/evaluator.h"
 #include "engine/groups.h"
 #include "engine/models.h"
@@ -89,6 +90,8 @@ class Simulation {
   Status account(const GroupsFormed& formed, RoundRecord& record);
   Result<RoundPlan> make_plan(RoundRecord& record);
   Status train_round(const RoundPlan& plan, RoundRecord& record);
+  void observe(const GroupUpdate& member);
+  Status follow_event(RoundRecord& record);
   Status evaluate_round(RoundRecord& record);
   void sign(const RoundRecord& record);
   std::optional<StopReason> stop_after(const RoundRecord& record) const;
@@ -114,6 +117,7 @@ class Simulation {
   std::unique_ptr<GroupTrainer> trainer_;
   std::unique_ptr<Groups> groups_;
   std::unique_ptr<Models> models_;
+  std::unique_ptr<AdaptiveEpochs> adaptive_;  // null unless losses decide something
   std::unique_ptr<Evaluator> evaluator_;
   std::optional<EventWriter> events_;
 
@@ -124,7 +128,12 @@ class Simulation {
   std::uint64_t chain_ = 0;  // hash of all records so far
   std::uint32_t broken_rounds_ = 0;
   RunSummary totals_;
-  bool all_placed_ = true;    // at the last evaluation, every client that is there had a model
+  bool all_placed_ = true;  // at the last evaluation, every client that is there had a model
+  // What the members of this round sent, where groups may be formed from it.
+  bool observing_ = false;
+  ObservedRound observed_;
+  Rows<float> observed_models_;
+  std::vector<ParameterRange> profile_ranges_;  // of classifier-weights
   RoundRecord formed_early_;  // what forming groups before the first round took; becomes part of that round
 
   double started_s_ = 0;
@@ -165,6 +174,15 @@ Status Simulation::prepare(bool resuming) {
   MUSTER_ASSIGN(models_, make_models(std::move(initial)));
   MUSTER_ASSIGN(evaluator_, make_evaluator(recipe_.evaluation, *data_, *pool_, solvers_, links_, models_->per_group(),
                                            recipe_.seed));
+  if (recipe_.profile.kind == "classifier-weights") {
+    MUSTER_ASSIGN(profile_ranges_,
+                  classifier_ranges(*network_, recipe_.profile.layers, recipe_.profile.bias.value_or(false)));
+  }
+  if (recipe_.local.adapt_epochs || recipe_.plan.regroup.on == "loss-variance") {
+    std::vector<std::uint32_t> samples(data_->clients());
+    for (std::uint32_t k = 0; k < samples.size(); ++k) samples[k] = data_->train_count({k});
+    adaptive_ = std::make_unique<AdaptiveEpochs>(recipe_.local, std::move(samples));
+  }
   tallies_.resize(data_->clients());
   totals_.best_round = 0;
   if (resuming) MUSTER_TRY(load_checkpoint());
@@ -243,6 +261,7 @@ Result<RunSummary> Simulation::run() {
     if (groups_->due(record.round)) MUSTER_TRY(form_groups(record.round, "regroup-every", record));
     MUSTER_ASSIGN(const RoundPlan plan, make_plan(record));
     MUSTER_TRY(train_round(plan, record));
+    if (groups_->waits()) MUSTER_TRY(follow_event(record));
     if (record.round % recipe_.evaluation.every == 0 || record.round == recipe_.rounds) {
       MUSTER_TRY(evaluate_round(record));
     }
@@ -294,6 +313,12 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   const std::size_t model_size = network_->size();
   const std::uint32_t visits =
       recipe_.training.mode == "sequential" ? recipe_.training.passes : recipe_.training.group_rounds;
+  const RegroupOptions& regroup = recipe_.plan.regroup;
+  observing_ = groups_->waits() && plan.round >= earliest_event(regroup);
+  observed_ = {};
+  observed_models_ = {};
+  std::vector<std::vector<double>> epochs;  // of each task's members
+  epochs.reserve(plan.groups.size());
   std::vector<GroupTask> tasks;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     tasks.push_back({.group = plan.groups[i],
@@ -301,7 +326,13 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
                      .members = plan.members(i, groups_->grouping()),
                      .model = models_->start(plan.groups[i], i),
                      .broadcast = broadcast,
-                     .own_models = models_->in_clients()});
+                     .own_models = models_->in_clients(),
+                     .measure = adaptive_ != nullptr});
+    if (recipe_.local.adapt_epochs) {
+      epochs.emplace_back();
+      for (const ClientId client : tasks.back().members) epochs.back().push_back(adaptive_->epochs(client));
+      tasks.back().epochs = epochs.back();
+    }
     record.bytes_down += visits * tasks.back().members.size() * (model_size + broadcast.size()) * sizeof(float);
   }
 
@@ -333,6 +364,7 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
       // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
       const double own =
           6.0 * static_cast<double>(network_->forward_macs()) * static_cast<double>(member.samples_trained);
+      if (adaptive_ && member.loss_after) adaptive_->add_loss(member.client, *member.loss_after);
       flops = recipe_.training.mode == "sequential" ? flops + own : std::max(flops, own);
       record.bytes_up +=
           member.visits * (model_size + (objective_->has_payload() ? network_->parameters() : 0)) * sizeof(float);
@@ -343,7 +375,10 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
       record.dropped.push_back(dropped);
     }
   };
-  MUSTER_TRY(host_->run(tasks, *trainer_, accept));
+  std::function<void(const GroupUpdate&)> member;
+  if (observing_) member = [&](const GroupUpdate& update) { observe(update); };
+  MUSTER_TRY(host_->run(tasks, *trainer_, accept, member));
+  if (adaptive_) adaptive_->end_round();
   {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
     models_->finish(plan.round);
@@ -369,6 +404,63 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   totals_.bytes_down += record.bytes_down;
   totals_.train_s += now_s() - begun_s;
   return {};
+}
+
+void Simulation::observe(const GroupUpdate& member) {
+  if (member.members.empty()) return;
+  const std::span<const float> start = models_->of(member.group);
+  std::vector<float> row;
+  if (recipe_.profile.kind == "update-direction") {
+    row.resize(network_->parameters());
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = member.model[i] - start[i];
+  } else {
+    row = gather_ranges(member.model, profile_ranges_);
+  }
+  observed_.clients.push_back(member.members.front().client);
+  observed_.vectors.width = row.size();
+  observed_.vectors.values.insert(observed_.vectors.values.end(), row.begin(), row.end());
+  if (recipe_.aggregation.start == "members") {
+    observed_models_.width = member.model.size();
+    observed_models_.values.insert(observed_models_.values.end(), member.model.begin(), member.model.end());
+  }
+}
+
+// Has what the groups wait for happened in the round that has just been trained?
+Status Simulation::follow_event(RoundRecord& record) {
+  const Stopwatch watch(timed(&RunProfile::group_s));
+  const RegroupOptions& regroup = recipe_.plan.regroup;
+  if (!observing_ || observed_.clients.empty()) return {};
+  if (regroup.on == "bipartition") {
+    std::vector<GroupId> parents;
+    MUSTER_ASSIGN(const GroupsFormed formed, groups_->split(record.round, observed_, parents));
+    if (parents.empty()) return {};
+    Rows<float> starts(static_cast<std::uint32_t>(parents.size()), network_->size());
+    for (std::uint32_t g = 0; g < parents.size(); ++g) {
+      std::ranges::copy(models_->of(parents[g]), starts.row(g).begin());
+    }
+    models_->regrouped(groups_->grouping(), starts);
+    return account(formed, record);
+  }
+  const bool now = regroup.on == "round" ? record.round == *regroup.round
+                                         : variance_says_group(adaptive_->variances(), earliest_event(regroup));
+  if (!now) return {};
+  MUSTER_ASSIGN(const GroupsFormed formed, groups_->form_observed(record.round, regroup.on, observed_));
+  Rows<float> starts;
+  if (recipe_.aggregation.start == "members") {
+    starts = Rows<float>(groups_->grouping().count(), network_->size());
+    WeightedMean mean;
+    for (std::uint32_t g = 0; g < starts.count(); ++g) {
+      mean.reset(network_->size());
+      for (const ClientId client : groups_->grouping().members({g})) {
+        const auto row = std::ranges::find(observed_.clients, client) - observed_.clients.begin();
+        mean.add(observed_models_.row(static_cast<std::uint32_t>(row)), data_->train_count(client));
+      }
+      mean.store(starts.row(g));
+    }
+  }
+  models_->regrouped(groups_->grouping(), starts);
+  if (adaptive_) adaptive_->freeze();
+  return account(formed, record);
 }
 
 Status Simulation::evaluate_round(RoundRecord& record) {
@@ -459,6 +551,7 @@ Status Simulation::save_checkpoint() {
   checkpoint.put_string("recipe", format_recipe(recipe_));
   models_->save(checkpoint);
   groups_->save(checkpoint);
+  if (adaptive_) adaptive_->save(checkpoint);
   MUSTER_ASSIGN(std::string manifest, states_->save());
   checkpoint.put_string("states", std::move(manifest));
   checkpoint.put_uint64("chain", chain_);
@@ -497,6 +590,7 @@ Status Simulation::load_checkpoint() {
 Status Simulation::restore(const Checkpoint& checkpoint) {
   MUSTER_TRY(models_->restore(checkpoint));
   MUSTER_TRY(groups_->restore(checkpoint));
+  if (adaptive_) MUSTER_TRY(adaptive_->restore(checkpoint));
   MUSTER_ASSIGN(const std::string manifest, checkpoint.get_string("states"));
   MUSTER_TRY(states_->restore(manifest));
   MUSTER_ASSIGN(chain_, checkpoint.get_uint64("chain"));

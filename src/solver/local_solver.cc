@@ -126,8 +126,10 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   update.samples_trained = 0;
   order_.resize(samples);
   std::iota(order_.begin(), order_.end(), 0u);
-  const std::uint64_t budget = step_budget(
-      task.trial.value_or(LocalWork{.epochs = options_.epochs, .steps = options_.steps}), samples, task.work);
+  const std::uint64_t budget =
+      step_budget(task.trial.value_or(task.epochs ? LocalWork{.epochs = *task.epochs}
+                                                  : LocalWork{.epochs = options_.epochs, .steps = options_.steps}),
+                  samples, task.work);
   const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
   const std::uint64_t work = budget / batches * samples + budget % batches * options_.batch_size;
   const bool fixed = optimizer == Optimizer::kSgd && !augmentation_.any() && executor_.fixed_rows_pay(samples, work);
@@ -175,6 +177,13 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   update.model.resize(network.size());
   executor_.store(update.model);
   if (!finite || !all_finite(update.model)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
+
+  update.loss_after.reset();
+  if (task.measure) {
+    const Evaluation after = evaluate({}, view);
+    update.loss_after = after.loss_sum / static_cast<double>(after.samples);
+    if (!std::isfinite(*update.loss_after)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
+  }
 
   // The client's memory changes only now, when nothing can make it a dropped one any more.
   update.payload.resize(objective.has_payload() ? network.parameters() : 0);

@@ -29,9 +29,12 @@ struct LocalOptions {
   double learning_rate_decay = 1;  // factor per round
   double momentum = 0;
   double weight_decay = 0;
-  std::string optimizer = "sgd";       // sgd | adam
-  bool keep_optimizer = false;         // a client's momentum or Adam state outlives the task
-  std::uint32_t state_limit_mb = 512;  // per-client state in memory; more goes to the run's folder
+  std::string optimizer = "sgd";         // sgd | adam
+  std::optional<double> adapt_epochs;    // growth of the epochs of clients that lag behind; not set: all train `epochs`
+  double loss_tolerance = 0.02;          // share by which a summed loss must lie above the largest client's to lag
+  std::string epoch_rounding = "round";  // round | ceil | fractional: of adapted epochs
+  bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
+  std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
   ObjectiveOptions objective;
 };
 
@@ -50,7 +53,8 @@ struct LocalUpdate {
   std::uint32_t samples = 0;   // the client's training samples: its weight
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
-  double loss = 0;  // mean over the samples of the last epoch, each before its step
+  double loss = 0;                   // mean over the samples of the last epoch, each before its step
+  std::optional<double> loss_after;  // mean over all samples after training, where it was asked for
 };
 
 using TrainReply = std::variant<LocalUpdate, Dropped>;
@@ -69,6 +73,8 @@ struct TrainTask {
   std::span<const float> broadcast;  // for the objective; may be empty
   double work = 1;                   // share of the usual epochs or steps, for stragglers
   bool own_model = false;            // start from, and keep, the client's own model (local training without a server)
+  std::optional<double> epochs;      // instead of the usual
+  bool measure = false;              // report the loss after training
   // Set when the client only tries: so long instead of the usual, on its own loss alone, and nothing of it is kept.
   std::optional<LocalWork> trial;
 };

@@ -16,8 +16,11 @@ class GroupHost {
 
   // Trains all groups and hands each update to `accept` once, in the order of `tasks`, never two at a time. The
   // update may be modified, and its memory is reused afterwards. Only a few updates are alive at any time.
+  // `member`, if given, sees the update of each member before they are merged, in the same order; only divisible
+  // trainers have any.
   [[nodiscard]] virtual Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
-                                   const std::function<void(GroupUpdate&)>& accept) = 0;
+                                   const std::function<void(GroupUpdate&)>& accept,
+                                   const std::function<void(const GroupUpdate&)>& member = {}) = 0;
 };
 
 // One link per worker of the pool; both are borrowed.

@@ -42,13 +42,25 @@ GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse) {
   return reuse;
 }
 
+namespace {
+
+std::optional<double> epochs_of(const GroupTask& task, ClientId client) {
+  if (task.epochs.empty()) return std::nullopt;
+  const auto place = std::find(task.members.begin(), task.members.end(), client) - task.members.begin();
+  return task.epochs[static_cast<std::size_t>(place)];
+}
+
+}  // namespace
+
 TrainTask train_task(const GroupTask& task, ClientId client, std::span<const float> model, std::uint32_t part) {
   return {.client = client,
           .round = task.round,
           .part = part,
           .model = model,
           .broadcast = task.broadcast,
-          .own_model = task.own_models};
+          .own_model = task.own_models,
+          .epochs = epochs_of(task, client),
+          .measure = task.measure};
 }
 
 void record_member(const LocalUpdate& update, GroupUpdate& result) {
@@ -61,12 +73,14 @@ void record_member(const LocalUpdate& update, GroupUpdate& result) {
                               .steps = update.steps,
                               .samples_trained = update.samples_trained,
                               .loss = update.loss,
+                              .loss_after = update.loss_after,
                               .visits = 1});
   } else {
     known->steps += update.steps;
     known->samples_trained += update.samples_trained;
     ++known->visits;
     known->loss = update.loss;
+    known->loss_after = update.loss_after;
   }
 }
 

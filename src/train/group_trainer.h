@@ -25,6 +25,8 @@ struct GroupTask {
   std::span<const float> model;      // where the group starts
   std::span<const float> broadcast;  // for the objective
   bool own_models = false;           // members keep their own models; nothing is merged
+  std::span<const double> epochs;    // of each member, instead of the recipe's; empty = the recipe's
+  bool measure = false;              // members report their loss after training
 };
 
 // Thread-safe.

@@ -18,10 +18,17 @@ class ThreadHost final : public GroupHost {
   }
 
   Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
-             const std::function<void(GroupUpdate&)>& accept) override {
+             const std::function<void(GroupUpdate&)>& accept,
+             const std::function<void(const GroupUpdate&)>& member) override {
+    MUSTER_CHECK(!member || trainer.divisible(), "members of this mode do not train apart");
     const bool several =
         std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.members.size() > 1; });
-    if (!trainer.divisible() || !several) return run_whole(tasks, trainer, accept);
+    if (!trainer.divisible() || !several) {
+      return run_whole(tasks, trainer, [&](GroupUpdate& update) {
+        if (member) member(update);
+        accept(update);
+      });
+    }
     // Members apart, so that few large groups keep all threads busy.
     std::vector<GroupTask> apart;
     for (const GroupTask& task : tasks) {
@@ -29,17 +36,19 @@ class ThreadHost final : public GroupHost {
       for (std::size_t i = 0; i < task.members.size(); ++i) {
         apart.push_back(task);
         apart.back().members = task.members.subspan(i, 1);
+        if (!task.epochs.empty()) apart.back().epochs = task.epochs.subspan(i, 1);
       }
     }
     std::size_t group = 0;
-    std::size_t member = 0;
+    std::size_t seen = 0;
     return run_whole(apart, trainer, [&](GroupUpdate& update) {
-      if (member == 0) combined_.begin(tasks[group].group, tasks[group].model.size());
+      if (member) member(update);
+      if (seen == 0) combined_.begin(tasks[group].group, tasks[group].model.size());
       combined_.add(trainer, update);
-      if (++member < tasks[group].members.size()) return;
+      if (++seen < tasks[group].members.size()) return;
       accept(combined_.finish());
       ++group;
-      member = 0;
+      seen = 0;
     });
   }
 

@@ -48,6 +48,12 @@ const std::vector<Settings> kAlgorithms{
     {"profile.kind=update-direction", "profile.steps=3", "profile.clients=5", "grouping.method=mean-absolute-cosine",
      "grouping.groups=2", "aggregation.global=none", "newcomers.assign=nearest-direction", "newcomers.round=3",
      "newcomers.clients=2", "plan.sample-clients=4"},
+    {"plan.sample-clients=1.0", "plan.sampling=all", "profile.kind=classifier-weights", "grouping.method=gap-voting",
+     "plan.regroup-on=loss-variance", "local.adapt-epochs=0.5", "aggregation.global=none", "aggregation.start=members"},
+    {"plan.sample-clients=1.0", "profile.kind=update-direction", "grouping.method=bipartition",
+     "plan.regroup-on=bipartition", "plan.regroup-round=2", "aggregation.global=none"},
+    {"plan.sample-clients=1.0", "profile.kind=update-direction", "grouping.method=agglomerative", "grouping.groups=3",
+     "plan.regroup-on=round", "plan.regroup-round=3", "aggregation.global=none", "faults.drop=0.2"},
     {"profile.kind=classifier-weights", "profile.epochs=1", "grouping.method=agglomerative", "grouping.groups=3",
      "plan.regroup-every=2", "local.objective=dynamic", "aggregation.global=dynamic", "faults.drop=0.2"},
 };
