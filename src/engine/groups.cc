@@ -339,25 +339,29 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
       join(client, stream.below(grouping_.count()), 0);
     }
   } else {
+    const bool by_loss = recipe_.newcomers.assign == "argmin-loss";
     MUSTER_ASSIGN(const CollectedProfiles told,
-                  collect_profiles(recipe_.profile, {.clients = waiting, .round = 1, .models = models}, network_, data_,
-                                   pool_, links_));
+                  collect_profiles(by_loss ? ProfileOptions{.kind = "losses"} : recipe_.profile,
+                                   {.clients = waiting, .round = 1, .models = models}, network_, data_, pool_, links_));
     formed.dropped = told.dropped;
     formed.bytes_up = told.profiles.bytes_up;
     formed.bytes_down = told.profiles.bytes_down;
     formed.samples_trained = told.samples_trained;
     formed.slowest_flops = told.slowest_flops;
-    std::vector<std::uint32_t> sizes;
-    for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
-      sizes.push_back(static_cast<std::uint32_t>(grouping_.members({g}).size()));
+    std::optional<GroupDirections> directions;
+    if (recipe_.newcomers.assign == "nearest-direction") {
+      std::vector<std::uint32_t> sizes;
+      for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
+        sizes.push_back(static_cast<std::uint32_t>(grouping_.members({g}).size()));
+      }
+      MUSTER_ASSIGN(directions, GroupDirections::make(directions_, sizes));
     }
-    MUSTER_ASSIGN(const GroupDirections directions, GroupDirections::make(directions_, sizes));
     for (std::uint32_t i = 0; i < waiting.size(); ++i) {
       if (std::ranges::binary_search(told.profiles.missing, i)) continue;
       const std::span<const float> vector = told.profiles.vectors.row(i);
-      MUSTER_ASSIGN(const Placement placement, recipe_.newcomers.assign == "nearest-head"
-                                                   ? nearest_head(directions_, vector)
-                                                   : directions.place(vector));
+      MUSTER_ASSIGN(const Placement placement, directions ? directions->place(vector)
+                                               : by_loss  ? smallest_loss(vector)
+                                                          : nearest_head(directions_, vector));
       join(waiting[i], placement.group, placement.dissimilarity);
     }
   }

@@ -58,11 +58,11 @@ class Groups {
                                            std::vector<GroupId>& parents);
 
   // True if clients in no group are placed when they are drawn, by place().
-  [[nodiscard]] bool places_newcomers() const { return !recipe_.newcomers.assign.empty(); }
+  [[nodiscard]] bool places_newcomers() const { return recipe_.newcomers.assign != "next-regroup"; }
   // Clients that may be drawn in `round`: with samples, and arrived; as one group.
   [[nodiscard]] Grouping present(std::uint32_t round) const;
   // Gives those of `clients` that are in no group one, by what they tell now; who tells nothing stays without.
-  // Groups keep their ids. `models`: as in form(), and the same.
+  // Groups keep their ids. `models`: as in form(), and the same; argmin-loss: the models of the groups, a row each.
   [[nodiscard]] Result<GroupsFormed> place(std::uint32_t round, std::span<const ClientId> clients,
                                            const RowsView<float>& models);
 

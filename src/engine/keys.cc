@@ -469,8 +469,9 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("evaluation", "on", r.evaluation.on, {"auto", "global", "clients", "both"}, "which test samples are used");
   t.amount("evaluation", "clients", r.evaluation.clients, "clients evaluated on their own test samples");
 
-  t.choice("newcomers", "assign", r.newcomers.assign, {"nearest-direction", "nearest-head", "random"},
-           "where a client in no group goes when it is first drawn; default: it waits for new groups");
+  t.choice("newcomers", "assign", r.newcomers.assign,
+           {"nearest-direction", "nearest-head", "argmin-loss", "random", "next-regroup"},
+           "where a client in no group goes when it is first drawn; default next-regroup: it waits for new groups");
   t.integer("newcomers", "round", r.newcomers.round, 2, "the round in which late clients arrive");
   t.amount("newcomers", "clients", r.newcomers.clients, "late clients");
 

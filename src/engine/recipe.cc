@@ -132,10 +132,10 @@ Status check_newcomers(const Recipe& r) {
   if (some_asked && r.profile.kind == "none") {
     return usage_error("profile.clients: nobody is asked for anything with profile.kind = \"none\"");
   }
-  if (some_asked && assign.empty()) {
+  if (some_asked && assign == "next-regroup") {
     return usage_error("profile.clients: who is not asked must be placed later; want newcomers.assign");
   }
-  if (assign.empty()) return {};
+  if (assign == "next-regroup") return {};
   if (r.plan.sample_groups || r.plan.sampling != "uniform") {
     return usage_error("newcomers.assign: \"{}\" places clients when they are drawn; want plan.sample-clients", assign);
   }
@@ -144,6 +144,10 @@ Status check_newcomers(const Recipe& r) {
   }
   if (r.plan.regroup.every || !r.plan.regroup.on.empty()) {
     return usage_error("newcomers.assign: \"{}\" does not go with regrouping, which places everybody anew", assign);
+  }
+  if (assign == "argmin-loss" && r.aggregation.global != "none") {
+    return usage_error(
+        "newcomers.assign: \"argmin-loss\" compares the groups' models; want aggregation.global = \"none\"");
   }
   if (assign == "nearest-direction" && r.profile.kind != "update-direction") {
     return usage_error(

@@ -30,9 +30,9 @@ struct EvaluationOptions {
 
 // The [newcomers] section: clients that come when groups are there already.
 struct NewcomerOptions {
-  // nearest-direction | nearest-head | random: a client in no group is placed when it is first drawn;
-  // "" = none is, and late clients wait for the next forming of groups.
-  std::string assign;
+  // nearest-direction | nearest-head | argmin-loss | random: a client in no group is placed when it is first drawn;
+  // next-regroup: none is, and groups are formed anew when late clients arrive.
+  std::string assign = "next-regroup";
   std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
   Amount clients{0.1};
 };

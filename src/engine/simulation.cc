@@ -296,8 +296,16 @@ Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
   const std::span<const ClientId> clients = drawn.members(0, present);
   {
     const Stopwatch watch(timed(&RunProfile::group_s));
-    const std::vector<float> start = profile_start();
-    MUSTER_ASSIGN(const GroupsFormed formed, groups_->place(record.round, clients, {start, start.size()}));
+    std::vector<float> start;
+    if (recipe_.newcomers.assign == "argmin-loss") {
+      for (std::uint32_t g = 0; g < models_->count(); ++g) {
+        const std::span<const float> model = models_->of(GroupId{g});
+        start.insert(start.end(), model.begin(), model.end());
+      }
+    } else {
+      start = profile_start();
+    }
+    MUSTER_ASSIGN(const GroupsFormed formed, groups_->place(record.round, clients, {start, network_->size()}));
     MUSTER_TRY(account(formed, record));
   }
   return plan_for_clients(clients, groups_->grouping(), record.round);
