@@ -163,6 +163,20 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
     formed.bytes_down = told.profiles.bytes_down;
     formed.samples_trained = told.samples_trained;
     formed.slowest_flops = told.slowest_flops;
+    if (!asked.empty() && told.profiles.missing.size() == asked.size()) {
+      // Nobody told anything: the groups stay as they are, or nobody has one, and the next round asks again.
+      formed.notes.push_back(
+          fmt::format("none of the {} clients asked told its {}", asked.size(), recipe_.profile.kind));
+      if (formed_for_ > 0) {
+        formed_for_ = round;
+      } else {
+        grouping_ = {};
+        for (std::uint32_t k = 0; k < data_.clients(); ++k) grouping_.add_idle({k});
+        judge();
+      }
+      formed.line = line(round, why, formed);
+      return formed;
+    }
   }
 
   MUSTER_TRY(form_from(
@@ -325,7 +339,7 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
   for (const ClientId client : clients) {
     if (group_of[client.value] == kNoGroup) waiting.push_back(client);
   }
-  if (waiting.empty()) return formed;
+  if (waiting.empty() || grouping_.count() == 0) return formed;
 
   std::vector<std::vector<ClientId>> joining(grouping_.count());
   Json placed = Json::array();

@@ -342,17 +342,46 @@ std::string describe_recipe(const Recipe& r) {
     const double share = std::get<double>(a.value);
     return share == 1 ? fmt::format("all {}", things) : fmt::format("{:g} % of the {}", 100 * share, things);
   };
-  const std::string work =
-      r.local.steps ? fmt::format("{} steps", *r.local.steps) : fmt::format("{:g} epochs", r.local.epochs);
+  std::string text = fmt::format("{} on {}: ", r.model.name, r.data.source);
+  const bool grouped = r.grouping.method != "singletons";
+  if (grouped) {
+    if (r.profile.kind != "none") {
+      text += fmt::format("{} tell their {}, ", amount(r.profile_clients, "clients"), r.profile.kind);
+    }
+    text += fmt::format("groups are formed by {}", r.grouping.method);
+    if (r.data.edges > 1) text += fmt::format(" on each of {} edges", r.data.edges);
+    if (r.plan.groups) {
+      text += r.plan.groups->growth == "constant" ? fmt::format(", {} of them", r.plan.groups->beta)
+                                                  : fmt::format(", their number grows ({})", r.plan.groups->growth);
+    }
+    if (r.plan.regroup.every) {
+      text += *r.plan.regroup.every == 1 ? ", anew every round"
+                                         : fmt::format(", anew every {} rounds", *r.plan.regroup.every);
+    } else {
+      text += r.plan.regroup.on.empty() ? ", once" : fmt::format(", when {} says so", r.plan.regroup.on);
+    }
+    text += "; ";
+  }
   const std::string drawn =
       r.plan.sample_groups ? amount(*r.plan.sample_groups, "groups") : amount(r.plan.sample_clients, "clients");
-  std::string text =
-      fmt::format("{} on {}: each round {} are sampled ({}), ", r.model.name, r.data.source, drawn, r.plan.sampling);
+  text += fmt::format("each round {} are sampled ({}), ", drawn, r.plan.sampling);
+  std::string work =
+      r.local.steps ? fmt::format("{} steps", *r.local.steps) : fmt::format("{:g} epochs", r.local.epochs);
+  if (r.local.adapt_epochs) work += " (more where losses lag)";
   text += fmt::format("train {} of {} at rate {:g} in batches of {} with the {} objective, ", work, r.local.optimizer,
                       r.local.learning_rate, r.local.batch_size, r.local.objective.name);
-  text += r.aggregation.global == "none" ? "and keep their own models"
-                                         : fmt::format("and are merged by {}", r.aggregation.global);
-  return text;
+  if (grouped && r.training.mode == "sequential") {
+    text += r.training.passes == 1 ? "one member after the other, "
+                                   : fmt::format("one member after the other, {} times, ", r.training.passes);
+  } else if (grouped) {
+    text += r.training.group_rounds == 1
+                ? "members side by side, "
+                : fmt::format("members side by side for {} group rounds, ", r.training.group_rounds);
+  }
+  if (r.aggregation.global == "none")
+    return text + (grouped ? "and every group keeps its model" : "and keep their own models");
+  if (r.aggregation.global == "slots") return text + "and models pass from group to group between averages";
+  return text + fmt::format("and are merged by {}", r.aggregation.global);
 }
 
 }  // namespace muster

@@ -193,6 +193,16 @@ TEST_F(SimulationTest, EveryAlgorithmLearns) {
   }
 }
 
+TEST_F(SimulationTest, NoAlgorithmMindsThatEverybodyVanishes) {
+  for (const Settings& settings : kAlgorithms) {
+    Recipe recipe = small(settings);
+    recipe.faults.drop = 1;
+    const RunSummary summary = run(recipe, 2);
+    EXPECT_EQ(summary.rounds, 6u);
+    for (const auto& line : lines(summary.dir / "rounds.jsonl")) EXPECT_EQ(line["participants"], 0);
+  }
+}
+
 TEST_F(SimulationTest, DropsAreRecordedWithTheirReasonsAndCounted) {
   const RunSummary summary = run(small({"faults.drop=0.3", "faults.nan=0.3", "faults.straggle=0.3", "rounds=10"}));
   std::map<std::string, int> reasons;
