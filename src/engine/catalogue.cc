@@ -59,6 +59,7 @@ Result<std::vector<CatalogueStage>> catalogue() {
          "groups take turns at a few models, which are averaged every `window` rounds (FedSeqInter)",
          {"window"}},
         {"none", "no merging: every group keeps its own model", {"mixing"}}}});
+  stages.push_back({"cost", cost_models()});
   stages.push_back({"metrics",
                     {{"accuracy", "share of test samples classified correctly", {}},
                      {"loss", "mean cross-entropy on test samples", {}},

@@ -266,7 +266,8 @@ class Table {
 
   template <typename Set, typename Get>
   void number_of(const char* section, const char* key, Range<double> range, const char* summary, Set set, Get get) {
-    std::string accepted = fmt::format("a number {} {}", range.open_low ? ">" : ">=", range.low);
+    std::string accepted = "a number";
+    if (!std::isinf(range.low)) accepted += fmt::format(" {} {}", range.open_low ? ">" : ">=", range.low);
     if (!std::isinf(range.high)) accepted += fmt::format(" and {} {}", range.open_high ? "<" : "<=", range.high);
     add(
         section, key, summary, accepted,
@@ -293,6 +294,7 @@ class Table {
 };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Range<double> kFinite{-kInfinity, kInfinity, true, true};
 constexpr Range<double> kPositive{0, kInfinity, true, true};
 constexpr Range<double> kNonNegative{0, kInfinity, false, true};
 constexpr Range<double> kShare{0, 1};
@@ -481,9 +483,29 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.choice("faults", "stragglers", r.faults.stragglers, {"drop", "partial"},
            "what becomes of stragglers; default: partial for prox, else drop");
 
-  t.number("cost", "device-gflops", r.cost.device_gflops, kPositive, "speed of a client, 10^9 operations/s");
-  t.number("cost", "server-in-mbps", r.cost.server_in_mbps, kPositive, "bandwidth into the server, 10^6 bit/s");
-  t.number("cost", "server-out-mbps", r.cost.server_out_mbps, kPositive, "bandwidth out of the server, 10^6 bit/s");
+  CostOptions& c = r.cost;
+  t.choice("cost", "model", c.model, names_of(cost_models()), "how simulated seconds are counted");
+  t.number("cost", "device-gflops", c.device_gflops, kPositive, "speed of a client, 10^9 operations/s (link, chain)");
+  t.number("cost", "server-in-mbps", c.server_in_mbps, kPositive,
+           "bandwidth into the server, 10^6 bit/s (link, chain)");
+  t.number("cost", "server-out-mbps", c.server_out_mbps, kPositive,
+           "bandwidth out of the server, 10^6 bit/s (link, chain)");
+  t.choice("cost", "task", c.task, {"cifar", "speech"},
+           "whose measured constants are used where none are given; default cifar (group-operations)");
+  t.number("cost", "operation-quadratic", c.operation_quadratic, kFinite,
+           "seconds of a member in an operation of a group of s, per s^2; default: measured (group-operations)");
+  t.number("cost", "operation-linear", c.operation_linear, kFinite, "the same, per s (group-operations)");
+  t.number("cost", "operation-constant", c.operation_constant, kFinite, "the same, whatever s (group-operations)");
+  t.number("cost", "training-slope", c.training_slope, kFinite,
+           "seconds of an epoch, per sample; default: measured (group-operations)");
+  t.number("cost", "training-constant", c.training_constant, kFinite,
+           "the same, however few samples (group-operations)");
+  t.number("cost", "sample-mflop", c.sample_mflop, kPositive,
+           "10^6 operations to train one sample; default: those of the network (chain)");
+  t.number("cost", "merge-mflop", c.merge_mflop, kPositive,
+           "10^6 operations to add a model to another; default: its size (chain)");
+  t.number("cost", "model-mbytes", c.model_mbytes, kPositive,
+           "10^6 bytes of a model on its way; default: those of the network (chain)");
   return keys;
 }
 

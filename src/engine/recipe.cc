@@ -281,6 +281,12 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_event(r));
   MUSTER_TRY(check_newcomers(r));
   MUSTER_TRY(check_models(r));
+  MUSTER_TRY(check_cost(r.cost, r.local.objective.name));
+  if (r.cost.model == "chain" && r.training.mode != "sequential" && r.grouping.method != "singletons") {
+    return usage_error(
+        "cost.model: \"chain\" counts members one after the other; want training.mode = \"sequential\" or "
+        "grouping.method = \"singletons\"");
+  }
   const std::string& objective = r.local.objective.name;
   const std::string& global = r.aggregation.global;
   if ((objective == "control-variate") != (global == "control-variate")) {

@@ -12,6 +12,7 @@
 
 #include "aggregate/aggregator.h"
 #include "data/federated_data.h"
+#include "engine/cost.h"
 #include "grouping/grouping.h"
 #include "model/network.h"
 #include "plan/plan.h"
@@ -35,14 +36,6 @@ struct NewcomerOptions {
   std::string assign = "next-regroup";
   std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
   Amount clients{0.1};
-};
-
-// A parallel round on uniform devices: the slowest participant's training, the server's additions, and all bytes
-// through the server's link (FedGSP, Eq. 15 to 17, with the real critical path).
-struct CostOptions {
-  double device_gflops = 567;
-  double server_in_mbps = 567;
-  double server_out_mbps = 567;
 };
 
 struct Recipe {

@@ -90,6 +90,7 @@ class Simulation {
   Status account(const GroupsFormed& formed, RoundRecord& record);
   Result<RoundPlan> make_plan(RoundRecord& record);
   Status train_round(const RoundPlan& plan, RoundRecord& record);
+  void price(const RoundWork& work, RoundRecord& record);
   void observe(const GroupUpdate& member);
   Status follow_event(RoundRecord& record);
   Status evaluate_round(RoundRecord& record);
@@ -318,9 +319,6 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     models_->begin();
   }
   const std::span<const float> broadcast = models_->broadcast();
-  const std::size_t model_size = network_->size();
-  const std::uint32_t visits =
-      recipe_.training.mode == "sequential" ? recipe_.training.passes : recipe_.training.group_rounds;
   const RegroupOptions& regroup = recipe_.plan.regroup;
   observing_ = groups_->waits() && plan.round >= earliest_event(regroup);
   observed_ = {};
@@ -341,8 +339,21 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
       for (const ClientId client : tasks.back().members) epochs.back().push_back(adaptive_->epochs(client));
       tasks.back().epochs = epochs.back();
     }
-    record.bytes_down += visits * tasks.back().members.size() * (model_size + broadcast.size()) * sizeof(float);
   }
+  const std::size_t payload = objective_->has_payload() ? network_->parameters() : 0;
+  RoundWork work{
+      .in_sequence = recipe_.training.mode == "sequential",
+      .keeps_models = models_->in_clients(),
+      .edges = data_->edges() > 1,
+      .clients = data_->clients() - static_cast<std::uint32_t>(groups_->grouping().idle().size()),
+      .groups = groups_->grouping().count(),
+      .visits = recipe_.training.mode == "sequential" ? recipe_.training.passes : recipe_.training.group_rounds,
+      .drawn = {},
+      .download_bytes = (network_->size() + broadcast.size()) * sizeof(float),
+      .upload_bytes = (network_->size() + payload) * sizeof(float),
+      .profile_flops = record.profile_flops,
+      .profile_bytes_down = record.bytes_down,
+      .profile_bytes_up = record.bytes_up};
 
   std::vector<double> importance(tasks.size(), 1.0);
   if (corrects_draw(recipe_.aggregation.global)) {
@@ -350,34 +361,24 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   }
   double loss_sum = 0;
   double weight = 0;
-  double slowest_flops = 0;
-  std::uint32_t models_merged = 0;
   std::size_t index = 0;
   const auto accept = [&](GroupUpdate& update) {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
     update.importance = importance[index];
+    work.drawn.push_back({static_cast<std::uint32_t>(tasks[index].members.size()), update.members});
     models_->add(update, index++);
     if (models_->in_clients() && !update.members.empty()) {
       const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
       chain_ = hash_bytes(link, sizeof link);
     }
-    models_merged += update.members.empty() ? 0 : 1;
-    double flops = 0;
     for (const MemberReport& member : update.members) {
       ++record.participants;
       ++tallies_[member.client.value].trained;
       totals_.samples_trained += member.samples_trained;
       loss_sum += member.loss * member.samples;
       weight += member.samples;
-      // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
-      const double own =
-          6.0 * static_cast<double>(network_->forward_macs()) * static_cast<double>(member.samples_trained);
       if (adaptive_ && member.loss_after) adaptive_->add_loss(member.client, *member.loss_after);
-      flops = recipe_.training.mode == "sequential" ? flops + own : std::max(flops, own);
-      record.bytes_up +=
-          member.visits * (model_size + (objective_->has_payload() ? network_->parameters() : 0)) * sizeof(float);
     }
-    slowest_flops = std::max(slowest_flops, flops);
     for (const Dropped& dropped : update.dropped) {
       ++tallies_[dropped.client.value].dropped;
       record.dropped.push_back(dropped);
@@ -391,8 +392,6 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
     models_->finish(plan.round);
   }
-  if (models_->in_clients()) record.bytes_up = record.bytes_down = 0;
-
   if (weight > 0) record.train_loss = loss_sum / weight;
   const bool all_broken = !record.dropped.empty() && record.participants == 0 &&
                           std::all_of(record.dropped.begin(), record.dropped.end(),
@@ -401,17 +400,29 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   record.groups = static_cast<std::uint32_t>(plan.groups.size());
   record.idle = static_cast<std::uint32_t>(groups_->grouping().idle().size());
   record.models = models_->count();
-  const double additions =
-      models_merged > 1 && !models_->in_clients() ? (models_merged - 1.0) * static_cast<double>(model_size) : 0;
-  record.compute_s = (record.profile_flops + slowest_flops + additions) / (recipe_.cost.device_gflops * 1e9);
-  record.comm_s = 8 * (static_cast<double>(record.bytes_down) / (recipe_.cost.server_out_mbps * 1e6) +
-                       static_cast<double>(record.bytes_up) / (recipe_.cost.server_in_mbps * 1e6));
-  totals_.compute_s += record.compute_s;
-  totals_.comm_s += record.comm_s;
-  totals_.bytes_up += record.bytes_up;
-  totals_.bytes_down += record.bytes_down;
+  price(work, record);
   totals_.train_s += now_s() - begun_s;
   return {};
+}
+
+void Simulation::price(const RoundWork& work, RoundRecord& record) {
+  const RoundBytes bytes = count_bytes(work);
+  record.bytes_up = bytes.up;
+  record.bytes_down = bytes.down;
+  record.links = bytes.links;
+  // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
+  const NetworkSize size{.sample_flops = 6.0 * static_cast<double>(network_->forward_macs()),
+                         .values = network_->size()};
+  const RoundCost cost = round_cost(recipe_.cost, recipe_.local.objective.name, size, work);
+  record.compute_s = cost.compute_s;
+  record.comm_s = cost.comm_s;
+  totals_.compute_s += cost.compute_s;
+  totals_.comm_s += cost.comm_s;
+  totals_.bytes_up += bytes.up;
+  totals_.bytes_down += bytes.down;
+  totals_.links.client_server += bytes.links.client_server;
+  totals_.links.relay += bytes.links.relay;
+  totals_.links.edge_cloud += bytes.links.edge_cloud;
 }
 
 void Simulation::observe(const GroupUpdate& member) {
@@ -574,6 +585,9 @@ Status Simulation::save_checkpoint() {
                           totals_.wall_s + now_s() - started_s_, totals_.train_s, totals_.eval_s});
   checkpoint.put_uint64("bytes-up", totals_.bytes_up);
   checkpoint.put_uint64("bytes-down", totals_.bytes_down);
+  checkpoint.put_uint64("bytes-client-server", totals_.links.client_server);
+  checkpoint.put_uint64("bytes-relay", totals_.links.relay);
+  checkpoint.put_uint64("bytes-edge-cloud", totals_.links.edge_cloud);
   checkpoint.put_uint64("samples-trained", totals_.samples_trained);
   checkpoint.put_uint64("clients", tallies_.size());
   checkpoint.put_string("tallies", pack_tallies(tallies_));
@@ -627,6 +641,9 @@ Status Simulation::restore(const Checkpoint& checkpoint) {
   totals_.eval_s = totals[9];
   MUSTER_ASSIGN(totals_.bytes_up, checkpoint.get_uint64("bytes-up"));
   MUSTER_ASSIGN(totals_.bytes_down, checkpoint.get_uint64("bytes-down"));
+  MUSTER_ASSIGN(totals_.links.client_server, checkpoint.get_uint64("bytes-client-server"));
+  MUSTER_ASSIGN(totals_.links.relay, checkpoint.get_uint64("bytes-relay"));
+  MUSTER_ASSIGN(totals_.links.edge_cloud, checkpoint.get_uint64("bytes-edge-cloud"));
   MUSTER_ASSIGN(totals_.samples_trained, checkpoint.get_uint64("samples-trained"));
   evaluator_->restore_client_accuracy(client_accuracy);
   broken_rounds_ = static_cast<std::uint32_t>(broken);

@@ -12,6 +12,13 @@
 
 namespace muster {
 
+// Bytes in both directions, by the kind of link. Edge to cloud is beside what clients send and receive.
+struct LinkBytes {
+  std::uint64_t client_server = 0;
+  std::uint64_t relay = 0;  // from client to client, through the server
+  std::uint64_t edge_cloud = 0;
+};
+
 struct RoundRecord {
   std::uint32_t round = 0;
   std::optional<double> accuracy;  // of the evaluation that counts: global if there is one, else the clients'
@@ -25,8 +32,9 @@ struct RoundRecord {
   std::uint32_t models = 1;
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
-  double compute_s = 0;  // simulated
-  double comm_s = 0;     // simulated
+  LinkBytes links;
+  double compute_s = 0;      // simulated
+  double comm_s = 0;         // simulated
   double profile_flops = 0;  // of the client that had most to compute for its profile; not written
   double wall_s = 0;
 };
@@ -65,6 +73,7 @@ struct RunSummary {
   double group_s = 0;
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
+  LinkBytes links;
   double wall_s = 0;
   double train_s = 0;
   double eval_s = 0;

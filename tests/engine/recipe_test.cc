@@ -101,7 +101,17 @@ TEST(Recipe, EveryKeyRoundTrips) {
                                           "plan.sample-groups=0.5",
                                           "plan.sample-clients=3",
                                           "evaluation.clients=0.5",
-                                          "faults.stragglers=drop"};
+                                          "faults.stragglers=drop",
+                                          "cost.model=group-operations",
+                                          "cost.task=speech",
+                                          "cost.operation-quadratic=0.5",
+                                          "cost.operation-linear=-0.25",
+                                          "cost.operation-constant=0.125",
+                                          "cost.training-slope=2",
+                                          "cost.training-constant=-1e-9",
+                                          "cost.sample-mflop=96",
+                                          "cost.merge-mflop=6.3",
+                                          "cost.model-mbytes=25.2"};
   for (const std::string& setting : settings) {
     const Status status = apply_setting(recipe, setting);
     EXPECT_TRUE(status.ok()) << status.error().message;
@@ -115,6 +125,8 @@ TEST(Recipe, EveryKeyRoundTrips) {
   EXPECT_EQ(again->local.steps, recipe.local.steps);
   EXPECT_EQ(again->profile, recipe.profile);
   EXPECT_EQ(again->profile.bias, true);
+  EXPECT_EQ(again->cost, recipe.cost);
+  EXPECT_EQ(again->cost.operation_linear, -0.25);
   EXPECT_EQ(again->plan.groups, recipe.plan.groups);
   EXPECT_EQ(again->plan.groups, (GroupSchedule{.growth = "exp", .alpha = 0.1, .beta = 3}));
   EXPECT_EQ(again->plan.regroup, recipe.plan.regroup);

@@ -1,0 +1,274 @@
+#include "engine/cost.h"
+
+#include <cmath>
+
+#include "plan/schedule.h"
+#include "small_run.h"
+
+namespace muster {
+namespace {
+
+// The devices, network and clients of FedGSP's paper.
+const ChainConstants kPaper{.sample_flops = 96e6,
+                            .merge_flops = 6.3e6,
+                            .model_bytes = 25.2e6,
+                            .device_flops_per_s = 567e9,
+                            .server_in_bits_per_s = 567e6,
+                            .server_out_bits_per_s = 567e6};
+ChainRound paper_round(double groups) {
+  return {.clients = 368, .groups = groups, .share = 0.3, .samples_trained = 226};
+}
+
+TEST(ChainCost, FollowsTheWorkedExample) {
+  const auto local_s = [](double groups) {
+    ChainConstants constants = kPaper;
+    constants.merge_flops = 0;
+    return chain_compute_s(constants, paper_round(groups));
+  };
+  EXPECT_NEAR(local_s(10), 1.408135, 1e-6);
+  EXPECT_NEAR(local_s(368), 0.0382646, 1e-7);
+
+  double grouped_compute = 0;
+  const GroupSchedule log{.growth = "log", .alpha = 2, .beta = 10};
+  for (std::uint32_t round = 1; round <= 34; ++round) {
+    grouped_compute += chain_compute_s(kPaper, paper_round(scheduled_groups(log, round, 368)));
+  }
+  EXPECT_NEAR(grouped_compute, 10.1899, 1e-4);
+  const double flat_compute = 470 * chain_compute_s(kPaper, paper_round(368));
+  EXPECT_NEAR(flat_compute, 18.5556, 1e-4);
+
+  const double comm = chain_comm_s(kPaper, paper_round(10));
+  EXPECT_NEAR(comm, 78.5067, 1e-4);
+  EXPECT_EQ(comm, chain_comm_s(kPaper, paper_round(368)));
+  EXPECT_NEAR(34 * comm, 2669.227, 1e-3);
+  EXPECT_NEAR(470 * comm, 36898.13, 1e-2);
+  EXPECT_NEAR(chain_bytes(kPaper, paper_round(10)) / 1e9, 5.56416, 1e-9);
+  EXPECT_NEAR((grouped_compute + 34 * comm) / (flat_compute + 470 * comm), 0.07258, 1e-5);
+}
+
+TEST(ChainCost, FewerGroupsThanTwoNeedNoAdditions) {
+  EXPECT_EQ(chain_compute_s(kPaper, {.clients = 4, .groups = 2, .share = 0.5}), 0);
+  EXPECT_EQ(chain_compute_s(kPaper, {.clients = 0, .groups = 0}), 0);
+  // More groups than clients: chains of one.
+  EXPECT_EQ(chain_compute_s(kPaper, {.clients = 4, .groups = 8, .share = 0.1, .samples_trained = 10}),
+            chain_compute_s(kPaper, {.clients = 4, .groups = 4, .share = 0.1, .samples_trained = 10}));
+}
+
+// Members with 110 samples each.
+GroupWork group_of(std::uint32_t members, std::uint32_t visits, std::uint64_t epochs) {
+  GroupWork group{.size = members, .members = {}};
+  for (std::uint32_t k = 0; k < members; ++k) {
+    group.members.push_back(
+        {.client = {k}, .samples = 110, .samples_trained = 110 * epochs * visits, .visits = visits});
+  }
+  return group;
+}
+
+TEST(GroupOperations, FollowTheWorkedExample) {
+  const OperationCoefficients cifar = operation_coefficients({.model = "group-operations"}, "plain");
+  EXPECT_NEAR(cifar.operation_s(5), 0.843161, 1e-6);
+  EXPECT_NEAR(cifar.operation_s(10), 1.946734, 1e-6);
+  EXPECT_NEAR(cifar.operation_s(15), 3.865144, 1e-6);
+  EXPECT_NEAR(cifar.operation_s(20), 6.598392, 1e-6);
+  EXPECT_NEAR(cifar.epoch_s(110), 7.797156, 1e-6);
+
+  RoundWork work{.drawn = {group_of(5, 5, 2)}};
+  const CostOptions options{.model = "group-operations"};
+  EXPECT_NEAR(round_cost(options, "plain", {}, work).compute_s, 410.936812, 1e-6);
+  work.drawn.assign(12, group_of(5, 5, 2));
+  const RoundCost round = round_cost(options, "plain", {}, work);
+  EXPECT_NEAR(round.compute_s, 4931.24, 1e-2);
+  EXPECT_EQ(round.comm_s, 0);
+  EXPECT_EQ(std::ceil(1e6 / round.compute_s), 203);  // the round that exceeds the budget
+}
+
+TEST(GroupOperations, AreNeverNegative) {
+  const OperationCoefficients cifar = operation_coefficients({.model = "group-operations"}, "plain");
+  EXPECT_EQ(cifar.epoch_s(0), 0);
+  EXPECT_EQ(
+      (OperationCoefficients{.quadratic = 0.00548707, .linear = 0.0038231, .constant = -0.06900253}.operation_s(2)), 0);
+}
+
+TEST(GroupOperations, DependOnTaskObjectiveAndWhatIsGiven) {
+  const auto epoch_s = [](const CostOptions& options, const char* objective) {
+    return operation_coefficients(options, objective).epoch_s(100);
+  };
+  const CostOptions cifar{.model = "group-operations"};
+  const CostOptions speech{.model = "group-operations", .task = "speech"};
+  EXPECT_NEAR(epoch_s(cifar, "prox"), 6.86130439, 1e-8);
+  EXPECT_NEAR(epoch_s(cifar, "control-variate"), 7.12125722, 1e-8);
+  EXPECT_NEAR(epoch_s(speech, "plain"), 0.34575852, 1e-8);
+  EXPECT_NEAR(epoch_s(speech, "prox"), 0.35425903, 1e-8);
+  EXPECT_NEAR(epoch_s(speech, "control-variate"), 0.36106285, 1e-8);
+  EXPECT_NEAR(operation_coefficients(cifar, "control-variate").operation_s(5), 1.60742589, 1e-8);
+  EXPECT_NEAR(operation_coefficients(speech, "plain").operation_s(5), 0.41848407, 1e-8);
+  EXPECT_NEAR(operation_coefficients(speech, "control-variate").operation_s(5), 0.52336015, 1e-8);
+  EXPECT_EQ(operation_coefficients(speech, "prox").operation_s(5),
+            operation_coefficients(speech, "plain").operation_s(5));
+  CostOptions given = cifar;
+  given.training_slope = 2;
+  given.operation_quadratic = given.operation_linear = 0;
+  given.operation_constant = 0.25;
+  EXPECT_NEAR(epoch_s(given, "plain"), 200 - 0.00559966, 1e-8);
+  EXPECT_EQ(operation_coefficients(given, "plain").operation_s(40), 0.25);
+}
+
+TEST(GroupOperations, WhoDroppedCostsNothing) {
+  GroupWork whole = group_of(4, 1, 1);
+  GroupWork rest = whole;
+  rest.members.pop_back();
+  const OperationCoefficients cifar = operation_coefficients({.model = "group-operations"}, "plain");
+  EXPECT_NEAR(group_operations_s(cifar, {rest}), 0.75 * group_operations_s(cifar, {whole}), 1e-9);
+  EXPECT_EQ(group_operations_s(cifar, {{.size = 4, .members = {}}}), 0);
+}
+
+TEST(Cost, RefusesConstantsOfAnotherModel) {
+  const auto message = [](const CostOptions& options, const char* objective = "plain") {
+    const Status status = check_cost(options, objective);
+    return status ? std::string() : status.error().message;
+  };
+  using testing::HasSubstr;
+  EXPECT_EQ(message({}), "");
+  EXPECT_THAT(message({.task = "speech"}), HasSubstr("cost.task"));
+  EXPECT_THAT(message({.operation_linear = 1.0}), HasSubstr("cost.operation-linear"));
+  EXPECT_THAT(message({.model = "chain", .training_slope = 1.0}), HasSubstr("cost.training-slope"));
+  EXPECT_THAT(message({.model = "group-operations", .model_mbytes = 1.0}), HasSubstr("cost.model-mbytes"));
+  // Nobody measured dynamic regularisation: all five must be given.
+  EXPECT_THAT(message({.model = "group-operations", .operation_quadratic = 0.0}, "dynamic"),
+              HasSubstr("cost.operation-linear"));
+  EXPECT_EQ(message({.model = "group-operations",
+                     .operation_quadratic = 0.0,
+                     .operation_linear = 0.0,
+                     .operation_constant = 0.0,
+                     .training_slope = 0.1,
+                     .training_constant = 0.0},
+                    "dynamic"),
+            "");
+}
+
+// Two groups: three members of which one dropped, two of which all did.
+RoundWork work_with_drops() {
+  GroupWork some = group_of(3, 2, 1);
+  some.members.pop_back();
+  return {.visits = 2,
+          .drawn = {some, {.size = 2, .members = {}}},
+          .download_bytes = 100,
+          .upload_bytes = 10,
+          .profile_bytes_down = 7,
+          .profile_bytes_up = 3};
+}
+
+TEST(Bytes, AreCountedByLink) {
+  RoundWork work = work_with_drops();
+  RoundBytes bytes = count_bytes(work);
+  EXPECT_EQ(bytes.down, 7u + 2 * 5 * 100);
+  EXPECT_EQ(bytes.up, 3u + 2 * 2 * 10);
+  EXPECT_EQ(bytes.links.client_server, bytes.down + bytes.up);
+  EXPECT_EQ(bytes.links.relay, 0u);
+  EXPECT_EQ(bytes.links.edge_cloud, 0u);
+
+  work.in_sequence = true;
+  const RoundBytes chain = count_bytes(work);
+  EXPECT_EQ(chain.down, bytes.down);
+  EXPECT_EQ(chain.up, bytes.up);
+  EXPECT_EQ(chain.links.client_server, 7u + 3 + 2 * 100 + 10);
+  EXPECT_EQ(chain.links.relay, (5u + 3) * 100 + 3 * 10);
+
+  work.edges = true;
+  EXPECT_EQ(count_bytes(work).links.edge_cloud, 2u * 100 + 10);
+  work = work_with_drops();
+  work.keeps_models = true;
+  EXPECT_EQ(count_bytes(work).down, 7u);
+  EXPECT_EQ(count_bytes(RoundWork{}).up, 0u);
+}
+
+TEST(LinkCost, IsTheCriticalPathAndAllBytes) {
+  const CostOptions options{.device_gflops = 1, .server_in_mbps = 2, .server_out_mbps = 4};
+  const NetworkSize network{.sample_flops = 1e6, .values = 1000};
+  RoundWork work{.drawn = {group_of(3, 1, 1), group_of(2, 1, 2)}, .download_bytes = 500, .upload_bytes = 250};
+  work.profile_flops = 5e6;
+  EXPECT_NEAR(round_cost(options, "plain", network, work).compute_s, (5e6 + 220e6 + 1000) / 1e9, 1e-12);
+  EXPECT_NEAR(round_cost(options, "plain", network, work).comm_s, 8 * (5 * 500 / 4e6 + 5 * 250 / 2e6), 1e-12);
+  work.in_sequence = true;
+  EXPECT_NEAR(round_cost(options, "plain", network, work).compute_s, (5e6 + 440e6 + 1000) / 1e9, 1e-12);
+}
+
+class CostOfRuns : public SimulationTest {};
+
+TEST_F(CostOfRuns, GroupOperationsCountEveryMember) {
+  const RunSummary summary =
+      run(small({"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3", "plan.sample-groups=2",
+                 "training.group-rounds=2", "local.epochs=2", "cost.model=group-operations", "data.samples-min=110",
+                 "data.samples-max=110", "data.test-fraction=0.0", "evaluation.on=auto", "data.source=blobs",
+                 "data.partition=iid"}));
+  const OperationCoefficients cifar = operation_coefficients({.model = "group-operations"}, "plain");
+  const double round_s = 2 * 2 * 3 * (cifar.operation_s(3) + 2 * cifar.epoch_s(110));
+  EXPECT_NEAR(summary.compute_s, 6 * round_s, 1e-6 * summary.compute_s);
+  EXPECT_EQ(summary.comm_s, 0);
+}
+
+TEST_F(CostOfRuns, TheBudgetIsOfTheChosenModel) {
+  for (const char* model : {"link", "group-operations", "chain"}) {
+    const std::string setting = std::string("cost.model=") + model;
+    const RunSummary one = run(small({"rounds=1", "plan.sample-clients=1.0", setting}));
+    const double round_s = one.compute_s + one.comm_s;
+    EXPECT_GT(round_s, 0) << model;
+    const RunSummary budget =
+        run(small({"rounds=60", "plan.sample-clients=1.0", setting, fmt::format("budget={}", 2.5 * round_s)}));
+    EXPECT_EQ(budget.stopped, StopReason::kBudget) << model;
+    EXPECT_EQ(budget.rounds, 3u) << model;
+  }
+}
+
+TEST_F(CostOfRuns, ChainsOfEqualLengthSendWhatTheClosedFormSays) {
+  const RunSummary summary = run(small({"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3",
+                                        "plan.sample-groups=0.5", "training.mode=sequential", "cost.model=chain"}));
+  const double model_bytes = 4.0 * static_cast<double>(summary.parameters);
+  const ChainRound round{.clients = 12, .groups = 4, .share = 0.5};
+  EXPECT_EQ(static_cast<double>(summary.bytes_up + summary.bytes_down),
+            6 * chain_bytes({.model_bytes = model_bytes}, round));
+  // At equal rates in both directions the seconds are those of the real bytes.
+  EXPECT_NEAR(summary.comm_s, 8 * static_cast<double>(summary.bytes_up + summary.bytes_down) / 567e6, 1e-9);
+  // Six rounds of two chains of three: of six visits two downloads and two uploads are not handed on.
+  EXPECT_EQ(summary.links.relay, 6 * 8 * static_cast<std::uint64_t>(model_bytes));
+  EXPECT_EQ(summary.links.client_server + summary.links.relay, summary.bytes_up + summary.bytes_down);
+}
+
+TEST_F(CostOfRuns, RecordsGainBytesByLink) {
+  const RunSummary summary = run(small({"plan.sample-clients=1.0", "data.edges=2", "grouping.method=random",
+                                        "grouping.size=3", "plan.sample-groups=2", "training.group-rounds=2"}));
+  std::uint64_t edge_cloud = 0;
+  for (const auto& line : lines(summary.dir / "rounds.jsonl")) {
+    EXPECT_EQ(line["bytes_relay"], 0);
+    EXPECT_EQ(line["bytes_client_server"].get<std::uint64_t>(),
+              line["bytes_up"].get<std::uint64_t>() + line["bytes_down"].get<std::uint64_t>());
+    edge_cloud += line["bytes_edge_cloud"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(edge_cloud, 6 * 2 * 2 * 4 * summary.parameters);
+  EXPECT_EQ(summary.links.edge_cloud, edge_cloud);
+}
+
+TEST_F(CostOfRuns, AResumedRunHasTheSameTotals) {
+  const Settings settings{"plan.sample-clients=1.0", "data.edges=2",          "grouping.method=random",
+                          "grouping.size=3",         "plan.sample-groups=2",  "training.mode=sequential",
+                          "cost.model=chain",        "cost.model-mbytes=25.2"};
+  const RunSummary whole = run(small(settings));
+  Settings shorter = settings;
+  shorter.push_back("rounds=3");
+  const auto second = resume(run(small(shorter)).dir.string(), {"rounds=6"}, options());
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second->compute_s, whole.compute_s);
+  EXPECT_EQ(second->comm_s, whole.comm_s);
+  EXPECT_EQ(second->links.client_server, whole.links.client_server);
+  EXPECT_EQ(second->links.relay, whole.links.relay);
+  EXPECT_EQ(second->links.edge_cloud, whole.links.edge_cloud);
+}
+
+TEST_F(CostOfRuns, ChainsAreNotForMembersSideBySide) {
+  const auto summary = simulate(small({"cost.model=chain", "grouping.method=random", "grouping.size=3"}), options());
+  ASSERT_FALSE(summary.ok());
+  EXPECT_THAT(summary.error().message, testing::HasSubstr("cost.model"));
+}
+
+}  // namespace
+}  // namespace muster
