@@ -5,9 +5,9 @@
 
 namespace muster {
 
-void add_bench_train_command(CLI::App& bench, Outcome& outcome);
-void add_bench_scale_command(CLI::App& bench, Outcome& outcome);
-void add_bench_grouping_command(CLI::App& bench, Outcome& outcome);
-void add_bench_profile_command(CLI::App& bench, Outcome& outcome);
+void add_bench_train_command(Command bench);
+void add_bench_scale_command(Command bench);
+void add_bench_grouping_command(Command bench);
+void add_bench_profile_command(Command bench);
 
 }  // namespace muster

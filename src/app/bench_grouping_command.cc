@@ -1,7 +1,6 @@
 // `muster bench grouping`: what forming groups takes, and how it grows.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,15 +44,15 @@ Status bench_grouping(const Arguments& arguments) {
 
 }  // namespace
 
-void add_bench_grouping_command(CLI::App& bench, Outcome& outcome) {
+void add_bench_grouping_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
-  CLI::App* command = bench.add_subcommand("grouping", "Seconds of every expensive grouping method, and their growth");
-  command->add_option("--case", arguments->options.only, "Only the cases with this in their name, e.g. inter-cluster");
-  command->add_flag("--large", arguments->options.large, "Also 100,000 clients on one edge");
-  command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->footer("Example:\n  muster bench grouping --case gap-voting --json");
-  command->callback([arguments, &outcome] { outcome = bench_grouping(*arguments); });
+  Command command = bench.add_command("grouping", "Seconds of every expensive grouping method, and their growth");
+  command.add_option("--case", arguments->options.only, "Only the cases with this in their name, e.g. inter-cluster");
+  command.add_flag("--large", arguments->options.large, "Also 100,000 clients on one edge");
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer("Example:\n  muster bench grouping --case gap-voting --json");
+  command.set_action([arguments] { return bench_grouping(*arguments); });
 }
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // `muster bench profile`: where the time of a run goes, in shares of wall time times threads.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -119,19 +118,17 @@ Status bench_profile(const Arguments& arguments) {
 
 }  // namespace
 
-void add_bench_profile_command(CLI::App& bench, Outcome& outcome) {
+void add_bench_profile_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = bench.add_subcommand("profile", "Where the time of a run goes");
-  command->add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file; default: demo");
-  command->add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
-      ->allow_extra_args(false);
-  command->add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "Worker threads; default: all cores")
-      ->check(CLI::Range(1u, 1024u));
-  command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->footer("Example:\n  muster bench profile fedavg --set model.name=cnn --rounds 5 --threads 1");
-  command->callback([arguments, &outcome] { outcome = bench_profile(*arguments); });
+  Command command = bench.add_command("profile", "Where the time of a run goes");
+  command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file; default: demo");
+  command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
+      .one_at_a_time();
+  command.add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's").at_least(1);
+  command.add_option("--threads", arguments->threads, "Worker threads; default: all cores").between(1, 1024);
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer("Example:\n  muster bench profile fedavg --set model.name=cnn --rounds 5 --threads 1");
+  command.set_action([arguments] { return bench_profile(*arguments); });
 }
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // `muster bench scale`: a million clients in little memory, a thousand in a second, models merged as fast as memory.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,13 +38,12 @@ Status bench_scale(bool json) {
 
 }  // namespace
 
-void add_bench_scale_command(CLI::App& bench, Outcome& outcome) {
+void add_bench_scale_command(Command bench) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command =
-      bench.add_subcommand("scale", "A million virtual clients, MNIST by a thousand, merging large models");
-  command->add_flag("--json", *json, "The result as one JSON object");
-  command->footer("Example:\n  muster bench scale --json");
-  command->callback([json, &outcome] { outcome = bench_scale(*json); });
+  Command command = bench.add_command("scale", "A million virtual clients, MNIST by a thousand, merging large models");
+  command.add_flag("--json", *json, "The result as one JSON object");
+  command.set_footer("Example:\n  muster bench scale --json");
+  command.set_action([json] { return bench_scale(*json); });
 }
 
 }  // namespace muster

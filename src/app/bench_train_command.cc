@@ -1,7 +1,6 @@
 // `muster bench train`: how fast clients train, per workload, beside plain PyTorch.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -101,17 +100,17 @@ Status bench_train(const Arguments& arguments) {
 
 }  // namespace
 
-void add_bench_train_command(CLI::App& bench, Outcome& outcome) {
+void add_bench_train_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = bench.add_subcommand("train", "Samples per second of one core, beside plain PyTorch");
-  command->add_option("--workload", arguments->workloads, "Some of a,b,c,d,e1,e2,f,g,h; default: all");
-  command->add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
-      ->check(CLI::Range(0.01, 3600.0))
-      ->capture_default_str();
-  command->add_flag("--no-reference", arguments->no_reference, "Do not run PyTorch");
-  command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->footer("Example:\n  muster bench train --workload a,e1 --seconds 5 --json");
-  command->callback([arguments, &outcome] { outcome = bench_train(*arguments); });
+  Command command = bench.add_command("train", "Samples per second of one core, beside plain PyTorch");
+  command.add_option("--workload", arguments->workloads, "Some of a,b,c,d,e1,e2,f,g,h; default: all");
+  command.add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
+      .between(0.01, 3600)
+      .show_default();
+  command.add_flag("--no-reference", arguments->no_reference, "Do not run PyTorch");
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer("Example:\n  muster bench train --workload a,e1 --seconds 5 --json");
+  command.set_action([arguments] { return bench_train(*arguments); });
 }
 
 }  // namespace muster

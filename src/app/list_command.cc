@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -65,22 +64,22 @@ Status show(const ShowArguments& arguments) {
 
 }  // namespace
 
-void add_list_command(CLI::App& app, Outcome& outcome) {
+void add_list_command(Command program) {
   auto arguments = std::make_shared<ListArguments>();
-  CLI::App* command = app.add_subcommand("list", "What can be chosen, with one line on each");
-  command->add_option("stage", arguments->stage, "recipes, data, partitions, models, keys, ...; default: all");
-  command->add_flag("--json", arguments->json, "As one JSON object");
-  command->footer("Examples:\n  muster list recipes\n  muster list keys\n  muster list --json");
-  command->callback([arguments, &outcome] { outcome = list(*arguments); });
+  Command command = program.add_command("list", "What can be chosen, with one line on each");
+  command.add_option("stage", arguments->stage, "recipes, data, partitions, models, keys, ...; default: all");
+  command.add_flag("--json", arguments->json, "As one JSON object");
+  command.set_footer("Examples:\n  muster list recipes\n  muster list keys\n  muster list --json");
+  command.set_action([arguments] { return list(*arguments); });
 }
 
-void add_show_command(CLI::App& app, Outcome& outcome) {
+void add_show_command(Command program) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command = app.add_subcommand("show", "The fully resolved recipe, as TOML, and what it does in words");
-  command->add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file")->required();
-  command->add_option("--set", arguments->settings, "section.key=value, repeatable")->allow_extra_args(false);
-  command->footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");
-  command->callback([arguments, &outcome] { outcome = show(*arguments); });
+  Command command = program.add_command("show", "The fully resolved recipe, as TOML, and what it does in words");
+  command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file").required();
+  command.add_option("--set", arguments->settings, "section.key=value, repeatable").one_at_a_time();
+  command.set_footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");
+  command.set_action([arguments] { return show(*arguments); });
 }
 
 }  // namespace muster

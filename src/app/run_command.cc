@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -98,37 +97,36 @@ Status run(const RunArguments& arguments) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, Outcome& outcome) {
+void add_run_command(Command program) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Simulate one federation: train, evaluate, record");
-  command->add_option("recipe", arguments->recipe,
-                      "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
-  command->add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
-      ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "Everything random comes from it");
-  command->add_option("--rounds", arguments->rounds, "Rounds of training");
+  Command command = program.add_command("run", "Simulate one federation: train, evaluate, record");
+  const Option recipe = command.add_option(
+      "recipe", arguments->recipe, "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
+  command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
+      .one_at_a_time();
+  command.add_option("--seed", arguments->seed, "Everything random comes from it");
+  command.add_option("--rounds", arguments->rounds, "Rounds of training");
   command
-      ->add_option("--threads", arguments->threads,
-                   "Worker threads; default: all cores. The result does not depend on it")
-      ->check(CLI::Range(1u, 1024u));
-  command->add_option("--out", arguments->out, "Folder in which the run's folder is made")->capture_default_str();
-  command->add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
-  command->add_flag("--quiet", arguments->quiet, "No progress on stderr");
-  command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->footer(
+      .add_option("--threads", arguments->threads,
+                  "Worker threads; default: all cores. The result does not depend on it")
+      .between(1, 1024);
+  command.add_option("--out", arguments->out, "Folder in which the run's folder is made").show_default();
+  command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer(
       "Examples:\n"
       "  muster run\n"
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
       "  muster run scaffold --set data.source=cifar10 --set faults.drop=0.1\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
-  command->callback([arguments, &outcome, command] {
-    if (!arguments->resume.empty() && command->get_option("recipe")->count() > 0) {
-      outcome = usage_error("--resume {}: a resumed run has its recipe; leave out '{}'", arguments->resume,
-                            arguments->recipe);
-      return;
+  command.set_action([arguments, recipe]() -> Status {
+    if (!arguments->resume.empty() && recipe.given()) {
+      return usage_error("--resume {}: a resumed run has its recipe; leave out '{}'", arguments->resume,
+                         arguments->recipe);
     }
-    outcome = run(*arguments);
+    return run(*arguments);
   });
 }
 

@@ -1,8 +1,9 @@
 #include <stdlib.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/commands.h"
 #include "base/file.h"
@@ -17,21 +18,15 @@ using testing::HasSubstr;
 
 // Runs `muster ARGUMENTS` and gives what it prints, or the error.
 Result<std::string> run(const std::string& arguments) {
-  CLI::App app;
-  Outcome outcome;
-  add_data_command(app, outcome);
+  CommandLine line("muster", "", "");
+  add_data_command(line.program());
+  std::istringstream stream(arguments);
   testing::internal::CaptureStdout();
-  std::optional<Error> misuse;
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    misuse = usage_error("{}", error.what());
-  }
+  const Status outcome = line.run({std::istream_iterator<std::string>(stream), {}});
   std::string text = testing::internal::GetCapturedStdout();
-  if (misuse) return *misuse;
-  if (outcome.error) {
+  if (!outcome) {
     EXPECT_EQ(text, "") << "an error, and yet something on stdout";
-    return *outcome.error;
+    return outcome.error();
   }
   return text;
 }

@@ -1,0 +1,100 @@
+#include "app/argument_parser.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+namespace muster {
+
+Option Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option Option::between(double least, double most) {
+  const std::string accepted = most == std::numeric_limits<double>::infinity() ? fmt::format("at least {}", least)
+                                                                               : fmt::format("{} to {}", least, most);
+  const auto complaint = [=](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
+    return fmt::format("{}, want {}", text, accepted);
+  };
+  option_->check(complaint, accepted);
+  return *this;
+}
+
+Option Option::at_least(double least) {
+  return between(least, std::numeric_limits<double>::infinity());
+}
+
+Option Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option Option::one_at_a_time() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+bool Option::given() const {
+  return option_->count() > 0;
+}
+
+Command Command::add_command(const std::string& name, const std::string& summary) {
+  app_->require_subcommand(1);
+  return {app_->add_subcommand(name, summary), outcome_};
+}
+
+template <OptionValue T>
+Option Command::add_option(const std::string& name, T& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+
+template Option Command::add_option(const std::string&, std::string&, const std::string&);
+template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::add_option(const std::string&, double&, const std::string&);
+template Option Command::add_option(const std::string&, std::uint32_t&, const std::string&);
+template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::uint32_t>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+Option Command::add_flag(const std::string& name, bool& target, const std::string& help) {
+  return Option(app_->add_flag(name, target, help));
+}
+
+void Command::set_footer(const std::string& text) {
+  app_->footer(text);
+}
+
+void Command::set_action(std::function<Status()> action) {
+  app_->callback([action = std::move(action), outcome = outcome_] { *outcome = action(); });
+}
+
+CommandLine::CommandLine(const std::string& program, const std::string& summary, const std::string& version)
+    : app_(std::make_unique<CLI::App>(summary, program)) {
+  app_->set_version_flag("--version", version);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::program() {
+  return {app_.get(), &outcome_};
+}
+
+Status CommandLine::run(std::vector<std::string> words) {
+  std::ranges::reverse(words);  // as the parser wants them
+  try {
+    app_->parse(std::move(words));
+  } catch (const CLI::Success& help_or_version) {
+    app_->exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    return usage_error("{}; `{} --help` shows what is accepted", error.what(), app_->get_name());
+  }
+  return outcome_;
+}
+
+}  // namespace muster
