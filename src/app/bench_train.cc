@@ -159,6 +159,12 @@ Result<TrainBenchReport> run_train_bench(const TrainBenchOptions& options) {
     if (started) {
       reference = std::move(started).value();
       report.reference = "torch " + reference->version();
+      report.reference_blas = reference->blas();
+      if (report.reference_blas == "reference") {
+        options.say(
+            "PyTorch runs on the reference BLAS, up to eight times slower than it can be, which flatters the ratios; "
+            "on Debian: apt-get install libopenblas0-pthread");
+      }
     } else {
       options.say(started.error().message);
     }

@@ -49,7 +49,8 @@ inline constexpr double kWantedTwoWorkers = 1.8;
 struct TrainBenchReport {
   std::string isa;
   double peak_gflops = 0;
-  std::string reference;  // e.g. "torch 1.13"; "" if there was none
+  std::string reference;       // e.g. "torch 1.13"; "" if there was none
+  std::string reference_blas;  // see TorchReference::blas(); "" if there was no reference
   std::vector<TrainBenchRow> rows;
   std::optional<TwoWorkers> two_workers;  // none on a machine with one core
 };

@@ -43,6 +43,7 @@ Json to_json(const TrainBenchRow& row, double peak_gflops) {
 Json to_json(const TrainBenchReport& report) {
   Json json{{"isa", report.isa}, {"peak_gflops", report.peak_gflops}};
   json["reference"] = report.reference.empty() ? Json() : Json(report.reference);
+  json["reference_blas"] = report.reference_blas.empty() ? Json() : Json(report.reference_blas);
   json["workloads"] = Json::array();
   for (const TrainBenchRow& row : report.rows) json["workloads"].push_back(to_json(row, report.peak_gflops));
   if (report.two_workers) {
@@ -60,7 +61,7 @@ Json to_json(const TrainBenchReport& report) {
 
 void print_table(const TrainBenchReport& report) {
   fmt::print("one core, {}, {:.0f} GFLOP/s at most; reference: {}\n", report.isa, report.peak_gflops,
-             report.reference.empty() ? "none" : report.reference);
+             report.reference.empty() ? "none" : fmt::format("{}, BLAS {}", report.reference, report.reference_blas));
   fmt::print("{:<3} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>8} {:>9}\n", "", "", "samples/s", "reference", "mode",
              "ratio", "want", "GFLOP/s", "roofline");
   for (const TrainBenchRow& row : report.rows) {

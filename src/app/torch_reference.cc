@@ -53,8 +53,9 @@ Result<TorchReference> TorchReference::start() {
     auto child = ChildProcess::start({python, "-I", "-c", kTorchReferenceScript}, best_settings());
     if (!child) continue;
     auto hello = read_answer(*child, kPatience_s);
-    if (!hello || !(*hello)["torch"].is_string()) continue;
-    return TorchReference(std::move(child).value(), (*hello)["torch"].get<std::string>());
+    if (!hello || !(*hello)["torch"].is_string() || !(*hello)["blas"].is_string()) continue;
+    return TorchReference(std::move(child).value(), (*hello)["torch"].get<std::string>(),
+                          (*hello)["blas"].get<std::string>());
   }
   return failure("no PyTorch to compare with; on Debian: apt-get install python3-torch libopenblas0-pthread");
 }

@@ -18,6 +18,8 @@ class TorchReference {
   [[nodiscard]] static Result<TorchReference> start();
 
   [[nodiscard]] const std::string& version() const { return version_; }
+  // What multiplies its matrices: "openblas", "mkl", ...; "reference" is the slow one; "unknown" if it cannot be told.
+  [[nodiscard]] const std::string& blas() const { return blas_; }
 
   // The loss before each step of SGD on one batch, from weights in Muster's layout (npz files).
   [[nodiscard]] Result<std::vector<double>> losses(std::string_view workload, const std::filesystem::path& weights,
@@ -28,10 +30,12 @@ class TorchReference {
   [[nodiscard]] Result<double> window(std::string_view mode, double seconds);
 
  private:
-  TorchReference(ChildProcess child, std::string version) : child_(std::move(child)), version_(std::move(version)) {}
+  TorchReference(ChildProcess child, std::string version, std::string blas)
+      : child_(std::move(child)), version_(std::move(version)), blas_(std::move(blas)) {}
 
   ChildProcess child_;
   std::string version_;
+  std::string blas_;
 };
 
 }  // namespace muster

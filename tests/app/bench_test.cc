@@ -122,6 +122,7 @@ TEST_F(BenchCommand, TrainWithoutAReferenceReportsOurs) {
       EXPECT_TRUE(row[field].is_null()) << field;
     }
   }
+  EXPECT_TRUE(json["reference_blas"].is_null());
   EXPECT_TRUE(json.contains("two_workers"));
 }
 
@@ -134,9 +135,12 @@ TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
   if (json["reference"].is_null()) {
     EXPECT_THAT(finished.err, HasSubstr("apt-get install python3-torch"));
     EXPECT_TRUE(row["ratio"].is_null());
+    EXPECT_TRUE(json["reference_blas"].is_null());
     GTEST_SKIP() << "NOT COMPARED: there is no PyTorch here";
   }
   EXPECT_NEAR(row["ratio"], row["samples_per_s"].get<double>() / row["reference_samples_per_s"].get<double>(), 1e-9);
+  const bool warned = finished.err.find("apt-get install libopenblas0-pthread") != std::string::npos;
+  EXPECT_EQ(warned, json["reference_blas"] == "reference") << json["reference_blas"];
 }
 
 TEST_F(BenchCommand, ProfilePartsMakeUpTheWholeRun) {
