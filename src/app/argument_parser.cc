@@ -4,9 +4,49 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
+#include "base/names.h"
+
 namespace muster {
+namespace {
+
+// "" if the text is a whole number that T can hold, without a sign: the parser itself takes -1 for the largest of them.
+template <typename T>
+std::string check_whole(const std::string& text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return {};
+  return fmt::format("{}, want a whole number, 0 to {}", text, std::numeric_limits<T>::max());
+}
+
+template <typename T>
+struct Contained {
+  using Type = T;
+};
+template <typename T>
+struct Contained<std::optional<T>> {
+  using Type = T;
+};
+
+// What is wrong with a line that was not understood. Of a command that is missing or mistyped, the parser says only
+// that one is required.
+std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App* named = &program;
+  while (!named->get_subcommands().empty()) named = named->get_subcommands().front();
+  if (named->get_require_subcommand_min() == 0) return error.what();
+  const std::vector<std::string> unknown = program.remaining(true);
+  if (!unknown.empty() && unknown.front().starts_with('-')) {
+    return fmt::format("{}: not an option of {}", unknown.front(), named->get_name());
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : named->get_subcommands({})) commands.push_back(command->get_name());
+  if (unknown.empty()) return fmt::format("{} needs a command: {}", named->get_name(), fmt::join(commands, ", "));
+  return unknown_name("command", unknown.front(), commands);
+}
+
+}  // namespace
 
 Option Option::required() {
   option_->required();
@@ -21,7 +61,8 @@ Option Option::between(double least, double most) {
     if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
     return fmt::format("{}, want {}", text, accepted);
   };
-  option_->check(complaint, accepted);
+  // A check comes last, a transform first: before the one on whole numbers, which knows a wider range.
+  option_->transform(CLI::Validator(complaint, accepted));
   return *this;
 }
 
@@ -50,7 +91,10 @@ Command Command::add_command(const std::string& name, const std::string& summary
 
 template <OptionValue T>
 Option Command::add_option(const std::string& name, T& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
+  CLI::Option* option = app_->add_option(name, target, help);
+  using Value = typename Contained<T>::Type;
+  if constexpr (std::unsigned_integral<Value>) option->check(check_whole<Value>, "");
+  return Option(option);
 }
 
 template Option Command::add_option(const std::string&, std::string&, const std::string&);
@@ -92,7 +136,7 @@ Status CommandLine::run(std::vector<std::string> words) {
   } catch (const CLI::Success& help_or_version) {
     app_->exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return usage_error("{}; `{} --help` shows what is accepted", error.what(), app_->get_name());
+    return usage_error("{}; `{} --help` shows what is accepted", misuse(*app_, error), app_->get_name());
   }
   return outcome_;
 }

@@ -89,12 +89,23 @@ TEST_F(Cli, MistakesInTheRecipeAreUsageErrors) {
   expect_error(small_run({"--set", "local.objective=dynamic"}), 2, HasSubstr("both keys must say dynamic"));
   expect_error(small_run({"--rounds", "0"}), 2, HasSubstr("rounds"));
   expect_error(small_run({"--rounds", "many"}), 2, HasSubstr("many"));
-  expect_error(small_run({"--threads", "0"}), 2, HasSubstr("threads"));
+  expect_error(small_run({"--rounds", "99999999999"}), 2, HasSubstr("--rounds: 99999999999, want a whole number"));
+  expect_error(small_run({"--seed", "-3"}), 2, HasSubstr("--seed: -3, want a whole number"));
+  expect_error(small_run({"--rounds", "1.5"}), 2, HasSubstr("--rounds: 1.5, want a whole number"));
+  expect_error(small_run({"--threads", "-1"}), 2, HasSubstr("--threads: -1, want 1 to 1024"));
+  expect_error(small_run({"--threads", "0"}), 2, HasSubstr("--threads: 0, want 1 to 1024"));
   expect_error(small_run({"--nonsense"}), 2, HasSubstr("nonsense"));
   expect_error({"run", file("typo.toml", "rounds = 3\n[local]\nbatchsize = 3\n")}, 2,
                AllOf(HasSubstr("typo.toml:3"), HasSubstr("local.batch-size")));
   expect_error({"run", "missing.toml"}, 2, HasSubstr("missing.toml"));
-  expect_error({}, 2, HasSubstr("subcommand"));
+}
+
+TEST_F(Cli, AMissingOrMistypedCommandIsToldWithThoseThereAre) {
+  expect_error({}, 2, HasSubstr("muster needs a command: run, "));
+  expect_error({"bench"}, 2, HasSubstr("bench needs a command: train, "));
+  expect_error({"gruop"}, 2, AllOf(HasSubstr("'gruop'"), HasSubstr("did you mean 'group'")));
+  expect_error({"bench", "trian"}, 2, AllOf(HasSubstr("'trian'"), HasSubstr("did you mean 'train'")));
+  expect_error({"--nonsense"}, 2, HasSubstr("--nonsense: not an option of muster"));
 }
 
 TEST_F(Cli, BrokenDataAreFailuresThatNameTheFile) {
