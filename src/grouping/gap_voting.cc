@@ -56,7 +56,7 @@ Votes cast_votes(const Rows<double>& distances, std::span<const std::uint32_t> s
 
   votes.heads = votes.head;
   std::ranges::sort(votes.heads);
-  votes.heads.erase(std::ranges::unique(votes.heads).begin(), votes.heads.end());
+  votes.heads.erase(std::unique(votes.heads.begin(), votes.heads.end()), votes.heads.end());
   votes.scores = Rows<double>(count, votes.heads.size());
   for (std::uint32_t m = 0; m < count; ++m) {
     const std::span<const double> row = distances.row(m);
