@@ -3,11 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "engine/evaluator.h"
 #include "engine/groups.h"
 #include "engine/models.h"
+#include "engine/run_state.h"
 #include "record/checkpoint.h"
 #include "record/progress.h"
 #include "record/run_folder.h"
@@ -44,31 +43,6 @@ std::uint64_t peak_rss_bytes() {
 
 std::uint64_t bits(double value) {
   return std::bit_cast<std::uint64_t>(value);
-}
-
-// The tallies of clients that took part, as (client, trained, dropped): dormant ones cost a checkpoint nothing.
-using TallyEntry = std::array<std::uint32_t, 3>;
-
-std::string pack_tallies(std::span<const ClientTally> tallies) {
-  std::string packed;
-  for (std::uint32_t k = 0; k < tallies.size(); ++k) {
-    if (tallies[k].trained == 0 && tallies[k].dropped == 0) continue;
-    const TallyEntry entry{k, tallies[k].trained, tallies[k].dropped};
-    packed.append(reinterpret_cast<const char*>(entry.data()), sizeof entry);
-  }
-  return packed;
-}
-
-// False, with `tallies` untouched, if `packed` is not of that form or names clients beyond.
-bool unpack_tallies(std::string_view packed, std::span<ClientTally> tallies) {
-  if (packed.size() % sizeof(TallyEntry) != 0) return false;
-  std::vector<TallyEntry> entries(packed.size() / sizeof(TallyEntry));
-  std::memcpy(entries.data(), packed.data(), packed.size());
-  if (std::any_of(entries.begin(), entries.end(), [&](const TallyEntry& e) { return e[0] >= tallies.size(); })) {
-    return false;
-  }
-  for (const auto& [client, trained, dropped] : entries) tallies[client] = {.trained = trained, .dropped = dropped};
-  return true;
 }
 
 class Simulation {
@@ -122,14 +96,7 @@ class Simulation {
   std::unique_ptr<Evaluator> evaluator_;
   std::optional<EventWriter> events_;
 
-  std::vector<ClientTally> tallies_;
-
-  // What a checkpoint carries beside the model.
-  std::uint32_t round_ = 0;  // the last finished round
-  std::uint64_t chain_ = 0;  // hash of all records so far
-  std::uint32_t broken_rounds_ = 0;
-  RunSummary totals_;
-  bool all_placed_ = true;  // at the last evaluation, every client that is there had a model
+  RunState state_;
   // What the members of this round sent, where groups may be formed from it.
   bool observing_ = false;
   ObservedRound observed_;
@@ -184,11 +151,11 @@ Status Simulation::prepare(bool resuming) {
     for (std::uint32_t k = 0; k < samples.size(); ++k) samples[k] = data_->train_count({k});
     adaptive_ = std::make_unique<AdaptiveEpochs>(recipe_.local, std::move(samples));
   }
-  tallies_.resize(data_->clients());
-  totals_.best_round = 0;
+  state_.tallies.resize(data_->clients());
+  state_.totals.best_round = 0;
   if (resuming) MUSTER_TRY(load_checkpoint());
-  if (groups_->due(round_ + 1)) MUSTER_TRY(form_groups(round_ + 1, "the run begins", formed_early_));
-  MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), round_ + 1));
+  if (groups_->due(state_.round + 1)) MUSTER_TRY(form_groups(state_.round + 1, "the run begins", formed_early_));
+  MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), state_.round + 1));
   if (options_.say)
     options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
   return {};
@@ -220,7 +187,7 @@ std::vector<float> Simulation::profile_start() const {
 Status Simulation::form_groups(std::uint32_t round, std::string_view why, RoundRecord& record) {
   const Stopwatch watch(timed(&RunProfile::group_s));
   std::vector<std::uint32_t> selected;
-  for (const ClientTally& tally : tallies_) selected.push_back(tally.trained);
+  for (const ClientTally& tally : state_.tallies) selected.push_back(tally.trained);
   const std::vector<float> start = profile_start();
   MUSTER_ASSIGN(const GroupsFormed formed, groups_->form(round, why, {start, start.size()}, selected));
   // Groups by direction begin a step along theirs: at the mean of their members' first models (FedGroup).
@@ -242,8 +209,8 @@ Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
   record.bytes_down += formed.bytes_down;
   record.profile_flops += formed.slowest_flops;
   for (const Dropped& dropped : formed.dropped) record.dropped.push_back(dropped);
-  totals_.group_s += formed.seconds;
-  totals_.samples_trained += formed.samples_trained;
+  state_.totals.group_s += formed.seconds;
+  state_.totals.samples_trained += formed.samples_trained;
   if (options_.say) {
     for (const std::string& note : formed.notes) options_.say(note);
   }
@@ -251,14 +218,14 @@ Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
 }
 
 Result<RunSummary> Simulation::run() {
-  Progress progress(options_.quiet, recipe_.rounds, round_ + 1);
+  Progress progress(options_.quiet, recipe_.rounds, state_.round + 1);
   StopReason reason = StopReason::kRounds;
   if (options_.on_round) options_.on_round(0);
   const Stopwatch watch(timed(&RunProfile::run_s));
-  while (round_ < recipe_.rounds) {
+  while (state_.round < recipe_.rounds) {
     const double begun_s = now_s();
     RoundRecord record = std::exchange(formed_early_, {});
-    record.round = round_ + 1;
+    record.round = state_.round + 1;
     if (groups_->due(record.round)) MUSTER_TRY(form_groups(record.round, "regroup-every", record));
     MUSTER_ASSIGN(const RoundPlan plan, make_plan(record));
     MUSTER_TRY(train_round(plan, record));
@@ -267,17 +234,18 @@ Result<RunSummary> Simulation::run() {
       MUSTER_TRY(evaluate_round(record));
     }
     record.wall_s = now_s() - begun_s;
-    round_ = record.round;
+    state_.round = record.round;
     sign(record);
     MUSTER_TRY(write_round(record));
-    progress.round(round_, record.accuracy ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
-                                           : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
-    if (options_.on_round) options_.on_round(round_);
+    progress.round(state_.round, record.accuracy
+                                     ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+    if (options_.on_round) options_.on_round(state_.round);
     if (const auto stop = stop_after(record)) {
       reason = *stop;
       break;
     }
-    if (round_ % recipe_.checkpoint_every == 0 && round_ < recipe_.rounds) MUSTER_TRY(save_checkpoint());
+    if (state_.round % recipe_.checkpoint_every == 0 && state_.round < recipe_.rounds) MUSTER_TRY(save_checkpoint());
   }
   progress.finish();
   MUSTER_TRY(save_checkpoint());
@@ -368,19 +336,20 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     work.drawn.push_back({static_cast<std::uint32_t>(tasks[index].members.size()), update.members});
     models_->add(update, index++);
     if (models_->in_clients() && !update.members.empty()) {
-      const std::uint64_t link[2] = {chain_, hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
-      chain_ = hash_bytes(link, sizeof link);
+      const std::uint64_t link[2] = {state_.chain,
+                                     hash_bytes(update.model.data(), update.model.size() * sizeof(float))};
+      state_.chain = hash_bytes(link, sizeof link);
     }
     for (const MemberReport& member : update.members) {
       ++record.participants;
-      ++tallies_[member.client.value].trained;
-      totals_.samples_trained += member.samples_trained;
+      ++state_.tallies[member.client.value].trained;
+      state_.totals.samples_trained += member.samples_trained;
       loss_sum += member.loss * member.samples;
       weight += member.samples;
       if (adaptive_ && member.loss_after) adaptive_->add_loss(member.client, *member.loss_after);
     }
     for (const Dropped& dropped : update.dropped) {
-      ++tallies_[dropped.client.value].dropped;
+      ++state_.tallies[dropped.client.value].dropped;
       record.dropped.push_back(dropped);
     }
   };
@@ -396,12 +365,12 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   const bool all_broken = !record.dropped.empty() && record.participants == 0 &&
                           std::all_of(record.dropped.begin(), record.dropped.end(),
                                       [](const Dropped& d) { return d.reason == DropReason::kNonFinite; });
-  broken_rounds_ = all_broken ? broken_rounds_ + 1 : 0;
+  state_.broken_rounds = all_broken ? state_.broken_rounds + 1 : 0;
   record.groups = static_cast<std::uint32_t>(plan.groups.size());
   record.idle = static_cast<std::uint32_t>(groups_->grouping().idle().size());
   record.models = models_->count();
   price(work, record);
-  totals_.train_s += now_s() - begun_s;
+  state_.totals.train_s += now_s() - begun_s;
   return {};
 }
 
@@ -416,13 +385,13 @@ void Simulation::price(const RoundWork& work, RoundRecord& record) {
   const RoundCost cost = round_cost(recipe_.cost, recipe_.local.objective.name, size, work);
   record.compute_s = cost.compute_s;
   record.comm_s = cost.comm_s;
-  totals_.compute_s += cost.compute_s;
-  totals_.comm_s += cost.comm_s;
-  totals_.bytes_up += bytes.up;
-  totals_.bytes_down += bytes.down;
-  totals_.links.client_server += bytes.links.client_server;
-  totals_.links.relay += bytes.links.relay;
-  totals_.links.edge_cloud += bytes.links.edge_cloud;
+  state_.totals.compute_s += cost.compute_s;
+  state_.totals.comm_s += cost.comm_s;
+  state_.totals.bytes_up += bytes.up;
+  state_.totals.bytes_down += bytes.down;
+  state_.totals.links.client_server += bytes.links.client_server;
+  state_.totals.links.relay += bytes.links.relay;
+  state_.totals.links.edge_cloud += bytes.links.edge_cloud;
 }
 
 void Simulation::observe(const GroupUpdate& member) {
@@ -492,8 +461,8 @@ Status Simulation::evaluate_round(RoundRecord& record) {
     const bool complete =
         std::ranges::none_of(present.members({0}), [&](ClientId client) { return group_of[client.value] == kNoGroup; });
     // An accuracy over the clients that have a group so far does not compare with one over all (FlexCFL).
-    if (complete && !all_placed_) totals_.accuracy_best.reset();
-    all_placed_ = complete;
+    if (complete && !state_.all_placed) state_.totals.accuracy_best.reset();
+    state_.all_placed = complete;
     models.of_client = [&](ClientId client) {
       const GroupId group = group_of[client.value];
       return group == kNoGroup ? std::span<const float>() : models_->of(group);
@@ -508,24 +477,24 @@ Status Simulation::evaluate_round(RoundRecord& record) {
     record.accuracy = result.clients->accuracy();
     record.loss = result.clients->loss();
   }
-  totals_.accuracy_last = record.accuracy;
-  totals_.loss_last = record.loss;
-  if (record.accuracy && (!totals_.accuracy_best || *record.accuracy > *totals_.accuracy_best)) {
-    totals_.accuracy_best = record.accuracy;
-    totals_.best_round = record.round;
+  state_.totals.accuracy_last = record.accuracy;
+  state_.totals.loss_last = record.loss;
+  if (record.accuracy && (!state_.totals.accuracy_best || *record.accuracy > *state_.totals.accuracy_best)) {
+    state_.totals.accuracy_best = record.accuracy;
+    state_.totals.best_round = record.round;
   }
-  if (record.accuracy && recipe_.target_accuracy && !totals_.target_round &&
+  if (record.accuracy && recipe_.target_accuracy && !state_.totals.target_round &&
       *record.accuracy >= *recipe_.target_accuracy) {
-    totals_.target_round = record.round;
+    state_.totals.target_round = record.round;
   }
-  totals_.eval_s += now_s() - begun_s;
+  state_.totals.eval_s += now_s() - begun_s;
   return {};
 }
 
 // The signature chains what a round decided: no times, nothing that depends on the machine's load.
 void Simulation::sign(const RoundRecord& record) {
   Hasher hasher;
-  hasher.add(chain_);
+  hasher.add(state_.chain);
   hasher.add(record.round);
   for (const auto& value : {record.accuracy, record.loss, record.client_accuracy, record.train_loss}) {
     hasher.add(value ? bits(*value) : ~std::uint64_t{0});
@@ -536,7 +505,7 @@ void Simulation::sign(const RoundRecord& record) {
   }
   hasher.add(record.bytes_up);
   hasher.add(record.bytes_down);
-  chain_ = hasher.digest();
+  state_.chain = hasher.digest();
 }
 
 Status Simulation::write_round(const RoundRecord& record) {
@@ -557,40 +526,23 @@ Status Simulation::write_round(const RoundRecord& record) {
 
 std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) const {
   if (record.loss && !std::isfinite(*record.loss)) return StopReason::kDiverged;
-  if (broken_rounds_ >= kBrokenRounds) return StopReason::kDiverged;
-  if (totals_.target_round) return StopReason::kTarget;
-  if (recipe_.budget && totals_.compute_s + totals_.comm_s > *recipe_.budget) return StopReason::kBudget;
+  if (state_.broken_rounds >= kBrokenRounds) return StopReason::kDiverged;
+  if (state_.totals.target_round) return StopReason::kTarget;
+  if (recipe_.budget && state_.totals.compute_s + state_.totals.comm_s > *recipe_.budget) return StopReason::kBudget;
   if (options_.interrupt && *options_.interrupt && record.round < recipe_.rounds) return StopReason::kInterrupted;
   return std::nullopt;
 }
 
 Status Simulation::save_checkpoint() {
   const Stopwatch watch(timed(&RunProfile::checkpoints_s));
-  Checkpoint checkpoint{.round = round_};
+  Checkpoint checkpoint{.round = state_.round};
   checkpoint.put_string("recipe", format_recipe(recipe_));
   models_->save(checkpoint);
   groups_->save(checkpoint);
   if (adaptive_) adaptive_->save(checkpoint);
   MUSTER_ASSIGN(std::string manifest, states_->save());
   checkpoint.put_string("states", std::move(manifest));
-  checkpoint.put_uint64("chain", chain_);
-  checkpoint.put_uint64("broken-rounds", broken_rounds_);
-  checkpoint.put_uint64("all-placed", all_placed_ ? 1 : 0);
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  checkpoint.put_doubles(
-      "totals",
-      std::vector<double>{totals_.accuracy_last.value_or(none), totals_.accuracy_best.value_or(none),
-                          static_cast<double>(totals_.best_round), totals_.loss_last.value_or(none),
-                          static_cast<double>(totals_.target_round.value_or(0)), totals_.compute_s, totals_.comm_s,
-                          totals_.wall_s + now_s() - started_s_, totals_.train_s, totals_.eval_s});
-  checkpoint.put_uint64("bytes-up", totals_.bytes_up);
-  checkpoint.put_uint64("bytes-down", totals_.bytes_down);
-  checkpoint.put_uint64("bytes-client-server", totals_.links.client_server);
-  checkpoint.put_uint64("bytes-relay", totals_.links.relay);
-  checkpoint.put_uint64("bytes-edge-cloud", totals_.links.edge_cloud);
-  checkpoint.put_uint64("samples-trained", totals_.samples_trained);
-  checkpoint.put_uint64("clients", tallies_.size());
-  checkpoint.put_string("tallies", pack_tallies(tallies_));
+  state_.save(checkpoint, state_.totals.wall_s + now_s() - started_s_);
   checkpoint.put_floats("client-accuracy", evaluator_->client_accuracy());
   return write_checkpoint(folder_.checkpoints(), checkpoint);
 }
@@ -615,52 +567,21 @@ Status Simulation::restore(const Checkpoint& checkpoint) {
   if (adaptive_) MUSTER_TRY(adaptive_->restore(checkpoint));
   MUSTER_ASSIGN(const std::string manifest, checkpoint.get_string("states"));
   MUSTER_TRY(states_->restore(manifest));
-  MUSTER_ASSIGN(chain_, checkpoint.get_uint64("chain"));
-  MUSTER_ASSIGN(const std::uint64_t broken, checkpoint.get_uint64("broken-rounds"));
-  MUSTER_ASSIGN(const std::uint64_t all_placed, checkpoint.get_uint64("all-placed"));
-  MUSTER_ASSIGN(const std::vector<double> totals, checkpoint.get_doubles("totals"));
-  MUSTER_ASSIGN(const std::string tallies, checkpoint.get_string("tallies"));
   MUSTER_ASSIGN(const std::vector<float> client_accuracy, checkpoint.get_floats("client-accuracy"));
-  MUSTER_ASSIGN(const std::uint64_t clients, checkpoint.get_uint64("clients"));
-  if (clients != tallies_.size()) {
-    return failure("checkpoint holds {} clients, the recipe has {}", clients, tallies_.size());
-  }
-  if (totals.size() != 10 || !unpack_tallies(tallies, tallies_)) {
-    return failure("checkpoint of round {} has totals or tallies of another form", checkpoint.round);
-  }
-  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional<double>(value); };
-  totals_.accuracy_last = known(totals[0]);
-  totals_.accuracy_best = known(totals[1]);
-  totals_.best_round = static_cast<std::uint32_t>(totals[2]);
-  totals_.loss_last = known(totals[3]);
-  if (totals[4] > 0) totals_.target_round = static_cast<std::uint32_t>(totals[4]);
-  totals_.compute_s = totals[5];
-  totals_.comm_s = totals[6];
-  totals_.wall_s = totals[7];
-  totals_.train_s = totals[8];
-  totals_.eval_s = totals[9];
-  MUSTER_ASSIGN(totals_.bytes_up, checkpoint.get_uint64("bytes-up"));
-  MUSTER_ASSIGN(totals_.bytes_down, checkpoint.get_uint64("bytes-down"));
-  MUSTER_ASSIGN(totals_.links.client_server, checkpoint.get_uint64("bytes-client-server"));
-  MUSTER_ASSIGN(totals_.links.relay, checkpoint.get_uint64("bytes-relay"));
-  MUSTER_ASSIGN(totals_.links.edge_cloud, checkpoint.get_uint64("bytes-edge-cloud"));
-  MUSTER_ASSIGN(totals_.samples_trained, checkpoint.get_uint64("samples-trained"));
+  MUSTER_TRY(state_.restore(checkpoint));
   evaluator_->restore_client_accuracy(client_accuracy);
-  broken_rounds_ = static_cast<std::uint32_t>(broken);
-  all_placed_ = all_placed != 0;
-  round_ = checkpoint.round;
-  return folder_.forget_rounds_after(round_);
+  return folder_.forget_rounds_after(state_.round);
 }
 
 RunSummary Simulation::summarise(StopReason reason) const {
-  RunSummary summary = totals_;
+  RunSummary summary = state_.totals;
   summary.run = folder_.id();
   summary.recipe = recipe_.name;
   summary.seed = recipe_.seed;
-  summary.rounds = round_;
+  summary.rounds = state_.round;
   summary.stopped = reason;
   Hasher hasher;
-  hasher.add(chain_);
+  hasher.add(state_.chain);
   if (!models_->in_clients()) {
     hasher.add(models_->shared());
     for (std::uint32_t g = 0; models_->per_group() && g < models_->count(); ++g) hasher.add(models_->of(GroupId{g}));
@@ -676,7 +597,7 @@ RunSummary Simulation::summarise(StopReason reason) const {
   summary.group_size_max = sizes.largest;
   summary.group_size_mean = sizes.mean;
   summary.quality = groups_->quality();
-  summary.wall_s = totals_.wall_s + now_s() - started_s_;
+  summary.wall_s = state_.totals.wall_s + now_s() - started_s_;
   summary.peak_rss_bytes = peak_rss_bytes();
   summary.dir = folder_.path();
   summary.data = data_->summary();
@@ -698,12 +619,12 @@ Status Simulation::write_results(const RunSummary& summary) {
       name = escaped + '"';
     }
     return fmt::format("{},{},{},{},{},{},{}", k, name, data_->train_count(ClientId{k}),
-                       group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), tallies_[k].trained,
-                       tallies_[k].dropped, evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
+                       group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), state_.tallies[k].trained,
+                       state_.tallies[k].dropped, evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
   }));
   if (models_->in_clients()) return {};
   const std::map<std::string, std::string> about{
-      {"recipe", recipe_.name}, {"signature", summary.signature}, {"rounds", std::to_string(round_)}};
+      {"recipe", recipe_.name}, {"signature", summary.signature}, {"rounds", std::to_string(state_.round)}};
   MUSTER_TRY(write_safetensors(folder_.path() / "model.safetensors", *network_, models_->shared(), about));
   for (std::uint32_t g = 0; models_->per_group() && g < models_->count(); ++g) {
     MUSTER_TRY(write_safetensors(folder_.path() / fmt::format("model-{}.safetensors", g), *network_,
