@@ -97,18 +97,16 @@ def rounds_to_reach(lab, title, baseline, others, base_rounds):
     table(title, ["run", "final accuracy, %", "rounds to the baseline's end", "of its rounds"], rows)
 
 
-def fedgsp(lab):
-    common = ["model.name=cnn", "model.channels=[16,32]", "local.epochs=1", "local.batch-size=10", "local.learning-rate=0.02"]
-    for name, data in (("writers", ["data.source=mnist", "data.partition=natural"]),
-                       ("emnist", ["data.source=emnist", "data.partition=dirichlet", "data.alpha=0.1", "data.clients=360"])):
-        rounds = 40
-        base = common + data + [f"rounds={rounds}"]
-        rounds_to_reach(
-            lab, f"FedGSP, {name}: against FedAvg with as many clients a round",
-            (f"fedavg-{name}", "fedavg", base + ["plan.sample-clients=0.3"]),
-            [(f"fedgsp-{name}", "fedgsp", base),
-             (f"naivegsp-{name}", "naivegsp", base + ["grouping.size=36"]),
-             (f"naivegsp-icg-{name}", "naivegsp-icg", base)], rounds)
+def fedgsp(lab, name, data):
+    rounds = 40
+    base = ["model.name=cnn", "model.channels=[16,32]", "local.epochs=1", "local.batch-size=10", "local.learning-rate=0.02"]
+    base += data + [f"rounds={rounds}"]
+    rounds_to_reach(
+        lab, f"FedGSP, {name}: against FedAvg with as many clients a round",
+        (f"fedavg-{name}", "fedavg", base + ["plan.sample-clients=0.3"]),
+        [(f"fedgsp-{name}", "fedgsp", base),
+         (f"naivegsp-{name}", "naivegsp", base + ["grouping.size=36"]),
+         (f"naivegsp-icg-{name}", "naivegsp-icg", base)], rounds)
 
 
 def fedgroup(lab):
@@ -150,24 +148,23 @@ def fedgroup(lab):
     table("FedGroup, newcomers in three planted clusters", ["seed", "placed", "in their cluster's group"], rows)
 
 
-def fedseq(lab):
-    for alpha in ("0.0", "0.2"):
-        rounds = 150
-        base = ["data.source=cifar10", "data.partition=dirichlet", f"data.alpha={alpha}", "data.clients=500", "data.augment=true",
-                "data.exemplars=10", "model.name=cnn", "model.channels=[16,32]", "local.epochs=1", "local.batch-size=32",
-                "local.learning-rate=0.02", "local.weight-decay=0.0004", f"rounds={rounds}", "evaluation.every=2"]
-        seq = base + ["grouping.min-samples=800", "grouping.max-clients=11", "profile.epochs=10.0"]
-        rounds_to_reach(
-            lab, f"FedSeq, CIFAR-10, 500 clients, alpha {alpha}",
-            (f"fedavg-cifar-{alpha}", "fedavg", base + ["plan.sample-clients=0.2"]),
-            [(f"fedseq-cifar-{alpha}", "fedseq", seq), (f"fedseqinter-cifar-{alpha}", "fedseqinter", seq),
-             (f"random-chains-cifar-{alpha}", "naivegsp",
-              base + ["grouping.size=8", "plan.sample-groups=0.2", "training.shuffle=true", "aggregation.global=samples-weighted"])],
-            rounds)
+def fedseq(lab, alpha):
+    rounds = 150
+    base = ["data.source=cifar10", "data.partition=dirichlet", f"data.alpha={alpha}", "data.clients=500", "data.augment=true",
+            "data.exemplars=10", "model.name=cnn", "model.channels=[16,32]", "local.epochs=1", "local.batch-size=32",
+            "local.learning-rate=0.02", "local.weight-decay=0.0004", f"rounds={rounds}", "evaluation.every=2"]
+    seq = base + ["grouping.min-samples=800", "grouping.max-clients=11", "profile.epochs=10.0"]
+    rounds_to_reach(
+        lab, f"FedSeq, CIFAR-10, 500 clients, alpha {alpha}",
+        (f"fedavg-cifar-{alpha}", "fedavg", base + ["plan.sample-clients=0.2"]),
+        [(f"fedseq-cifar-{alpha}", "fedseq", seq), (f"fedseqinter-cifar-{alpha}", "fedseqinter", seq),
+         (f"random-chains-cifar-{alpha}", "naivegsp",
+          base + ["grouping.size=8", "plan.sample-groups=0.2", "training.shuffle=true", "aggregation.global=samples-weighted"])],
+        rounds)
 
 
 def group_fel(lab):
-    budget = 200000
+    budget = 100000
     data = ["data.source=fashion-mnist", "cost.model=group-operations", f"budget={budget}", "rounds=60", "evaluation.every=5"]
     # The rest of the recipe group-fel, for random groups.
     alike = ["data.partition=dirichlet-truncated", "data.alpha=0.1", "data.clients=300", "data.samples-min=20", "data.samples-max=200",
@@ -186,32 +183,40 @@ def group_fel(lab):
           ["grouping", "sampling", "accuracy, %", "rounds", "CoV", "group size"], rows)
 
 
-def autocfl(lab):
+def autocfl(lab, source):
     rows = []
-    for source in ("mnist", "fashion-mnist"):
-        for name, settings, clusters in (
-                ("IID, balanced", ["data.partition=iid", "data.imbalance=false"], 1),
-                ("IID, imbalanced", ["data.partition=iid", "data.imbalance=true"], 1),
-                ("rotated, balanced", ["data.partition=rotations", "data.rotations=2", "data.imbalance=false"], 2),
-                ("rotated, imbalanced", ["data.partition=rotations", "data.rotations=2", "data.imbalance=true"], 2),
-                ("labels, balanced", ["data.partition=label-groups", "data.imbalance=false"], 4),
-                ("labels, imbalanced", ["data.partition=label-groups", "data.imbalance=true"], 4)):
-            cells = []
-            for label, more in (("adjusted", []), ("plain", ["local.adapt-epochs=0"])):
-                runs = lab.all(f"autocfl-{source}-{name.replace(', ', '-')}-{label}", "autocfl",
-                               [f"data.source={source}", "rounds=5", "data.samples-min=1500", "data.samples-max=1500"] + settings + more)
-                found = []
-                for run in runs:
-                    line = run["groups"][-1]
-                    found.append(f"{line['count']} in round {line['round']}" +
-                                 (f", {line['truth']['correct']}/20" if "truth" in line and clusters > 1 else ""))
-                cells.append("; ".join(found))
-            rows.append((source, name, clusters, *cells))
-    table("AutoCFL, 20 clients: clusters found (and clients placed right), seed by seed",
-          ["data", "setting", "true clusters", "with adjusted epochs", "without"], rows)
+    for name, settings, clusters in (
+            ("IID, balanced", ["data.partition=iid", "data.imbalance=false"], 1),
+            ("IID, imbalanced", ["data.partition=iid", "data.imbalance=true"], 1),
+            ("rotated, balanced", ["data.partition=rotations", "data.rotations=2", "data.imbalance=false"], 2),
+            ("rotated, imbalanced", ["data.partition=rotations", "data.rotations=2", "data.imbalance=true"], 2),
+            ("labels, balanced", ["data.partition=label-groups", "data.imbalance=false"], 4),
+            ("labels, imbalanced", ["data.partition=label-groups", "data.imbalance=true"], 4)):
+        cells = []
+        for label, more in (("adjusted", []), ("plain", ["local.adapt-epochs=0"])):
+            runs = lab.all(f"autocfl-{source}-{name.replace(', ', '-')}-{label}", "autocfl",
+                           [f"data.source={source}", "rounds=5", "data.samples-min=1500", "data.samples-max=1500"] + settings + more)
+            found = []
+            for run in runs:
+                line = run["groups"][-1]
+                found.append(f"{line['count']} in round {line['round']}" +
+                             (f", {line['truth']['correct']}/20" if "truth" in line and clusters > 1 else ""))
+            cells.append("; ".join(found))
+        rows.append((name, clusters, *cells))
+    table(f"AutoCFL, 20 clients, {source}: clusters found (and clients placed right), seed by seed",
+          ["setting", "true clusters", "with adjusted epochs", "without"], rows)
 
 
-EFFECTS = {"fedgsp": fedgsp, "fedgroup": fedgroup, "fedseq": fedseq, "group-fel": group_fel, "autocfl": autocfl}
+EFFECTS = {
+    "fedgsp-writers": lambda lab: fedgsp(lab, "writers", ["data.source=mnist", "data.partition=natural"]),
+    "fedgsp-emnist": lambda lab: fedgsp(lab, "emnist", ["data.source=emnist", "data.partition=dirichlet", "data.alpha=0.1", "data.clients=360"]),
+    "fedgroup": fedgroup,
+    "fedseq-0.0": lambda lab: fedseq(lab, "0.0"),
+    "fedseq-0.2": lambda lab: fedseq(lab, "0.2"),
+    "group-fel": group_fel,
+    "autocfl-mnist": lambda lab: autocfl(lab, "mnist"),
+    "autocfl-fashion-mnist": lambda lab: autocfl(lab, "fashion-mnist"),
+}
 
 
 def main():
