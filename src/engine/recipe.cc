@@ -81,8 +81,11 @@ Status check_groups(const Recipe& r) {
         "wasserstein",
         r.grouping.score.empty() ? "kl" : r.grouping.score, r.profile.kind);
   }
-  if (profile.gives == ProfileGives::kLosses && r.grouping.method != "argmin-loss") {
-    return usage_error("profile.kind: \"losses\" is for grouping.method = \"argmin-loss\"");
+  if (r.grouping.method == "argmin-loss" || profile.gives == ProfileGives::kLosses) {
+    return usage_error(
+        "{}: groups by the losses of several models need these models before there are groups, which a run does not "
+        "have; `muster group argmin-loss` groups by given losses",
+        r.grouping.method == "argmin-loss" ? "grouping.method: \"argmin-loss\"" : "profile.kind: \"losses\"");
   }
   if (r.plan.groups && std::ranges::find(method->keys, "groups") == method->keys.end()) {
     return usage_error("plan.groups: {} takes no number of groups", r.grouping.method);

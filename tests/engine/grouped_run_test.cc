@@ -135,6 +135,7 @@ TEST_F(GroupedRun, RefusesWhatCannotWork) {
   EXPECT_THAT(
       refused({"grouping.method=random", "grouping.size=3", "local.objective=dynamic", "aggregation.global=none"}),
       HasSubstr("aggregation.global"));
+  EXPECT_THAT(refused({"grouping.method=argmin-loss", "profile.kind=losses"}), HasSubstr("muster group argmin-loss"));
   EXPECT_THAT(refused({"aggregation.mixing=0.1"}), HasSubstr("aggregation.mixing"));
   EXPECT_THAT(refused({"aggregation.window=3"}), HasSubstr("aggregation.window"));
   for (const char* global : {"aggregation.global=unbiased", "aggregation.global=stabilised"}) {
