@@ -90,12 +90,12 @@ Groups::Groups(const Recipe& recipe, const FederatedData& data, const Network& n
   }
 }
 
-bool Groups::due(std::uint32_t round) const {
-  if (formed_for_ == 0) return true;
-  if (formed_for_ == round || waits_) return false;
+std::string_view Groups::due(std::uint32_t round) const {
+  if (formed_for_ == 0) return round == 1 ? "the run begins" : "there are none yet";
+  if (formed_for_ == round || waits_) return {};
   // Late clients that nobody places need new groups to be in one.
-  if (round == recipe_.newcomers.round && !places_newcomers()) return true;
-  return round > 1 && regroup_before(recipe_.plan.regroup, round);
+  if (round == recipe_.newcomers.round && !places_newcomers()) return "newcomers";
+  return round > 1 && regroup_before(recipe_.plan.regroup, round) ? "regroup-every" : "";
 }
 
 std::uint64_t Groups::samples() const {
@@ -163,25 +163,23 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
     formed.bytes_down = told.profiles.bytes_down;
     formed.samples_trained = told.samples_trained;
     formed.slowest_flops = told.slowest_flops;
-    if (!asked.empty() && told.profiles.missing.size() == asked.size()) {
-      // Nobody told anything: the groups stay as they are, or nobody has one, and the next round asks again.
-      formed.notes.push_back(
-          fmt::format("none of the {} clients asked told its {}", asked.size(), recipe_.profile.kind));
-      if (formed_for_ > 0) {
-        formed_for_ = round;
-      } else {
-        grouping_ = {};
-        for (std::uint32_t k = 0; k < data_.clients(); ++k) grouping_.add_idle({k});
-        judge();
-      }
-      formed.line = line(round, why, formed);
-      return formed;
-    }
   }
 
-  MUSTER_TRY(form_from(
+  Status status = form_from(
       round, why, {.samples = samples, .labels = labels, .vectors = vectors, .edges = edges_, .selected = selected},
-      formed));
+      formed);
+  if (status) return formed;
+  if (formed.dropped.empty()) return std::move(status).error();
+  // Too many vanished: the groups stay as they are, or nobody has one, and the next round asks again.
+  formed.notes.push_back(fmt::format("{} clients told nothing; {}", formed.dropped.size(), status.error().message));
+  if (formed_for_ > 0) {
+    formed_for_ = round;
+  } else {
+    grouping_ = {};
+    for (std::uint32_t k = 0; k < data_.clients(); ++k) grouping_.add_idle({k});
+    judge();
+  }
+  formed.line = line(round, why, formed);
   return formed;
 }
 
@@ -271,8 +269,16 @@ Result<GroupsFormed> Groups::form_observed(std::uint32_t round, std::string_view
     std::ranges::copy(rows->row(i), vectors.row(k).begin());
   }
   GroupsFormed formed;
-  MUSTER_TRY(form_from(round, why, {.samples = samples, .vectors = vectors, .edges = edges_}, formed));
-  waits_ = false;
+  Status status = form_from(round, why, {.samples = samples, .vectors = vectors, .edges = edges_}, formed);
+  const std::size_t there = present(round).members({0}).size();
+  if (status) {
+    waits_ = false;
+  } else if (observed.clients.size() == there) {
+    return std::move(status).error();
+  } else {
+    formed.notes.push_back(
+        fmt::format("{} of {} clients took part; {}", observed.clients.size(), there, status.error().message));
+  }
   return formed;
 }
 

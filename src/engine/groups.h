@@ -39,8 +39,8 @@ class Groups {
   Groups(const Recipe& recipe, const FederatedData& data, const Network& network, WorkerPool& pool,
          std::span<const std::unique_ptr<ClientLink>> links);
 
-  // Whether groups must be formed before `round`: the first, or when the rhythm says so.
-  [[nodiscard]] bool due(std::uint32_t round) const;
+  // Why groups must be formed before `round`; empty = they need not.
+  [[nodiscard]] std::string_view due(std::uint32_t round) const;
 
   // Forms the groups that `round` is the first to use. `models`: what profiles are made with; `selected`: how often
   // each client took part so far. `why` goes to the record.
@@ -49,7 +49,8 @@ class Groups {
 
   // True while groups wait for an event: until then everybody is one group. bipartition never stops waiting.
   [[nodiscard]] bool waits() const { return waits_; }
-  // The event has come after `round`: forms groups from what the round's members sent. Who did not take part is idle.
+  // The event has come after `round`: forms groups from what the round's members sent. Who did not take part is idle;
+  // where too many did not, groups go on waiting.
   [[nodiscard]] Result<GroupsFormed> form_observed(std::uint32_t round, std::string_view why,
                                                    const ObservedRound& observed);
   // bipartition: splits each group whose updates (observed.vectors) say so. The parent of each new group is in

@@ -154,7 +154,9 @@ Status Simulation::prepare(bool resuming) {
   state_.tallies.resize(data_->clients());
   state_.totals.best_round = 0;
   if (resuming) MUSTER_TRY(load_checkpoint());
-  if (groups_->due(state_.round + 1)) MUSTER_TRY(form_groups(state_.round + 1, "the run begins", formed_early_));
+  if (const std::string_view why = groups_->due(state_.round + 1); !why.empty()) {
+    MUSTER_TRY(form_groups(state_.round + 1, why, formed_early_));
+  }
   MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), state_.round + 1));
   if (options_.say)
     options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
@@ -226,7 +228,9 @@ Result<RunSummary> Simulation::run() {
     const double begun_s = now_s();
     RoundRecord record = std::exchange(formed_early_, {});
     record.round = state_.round + 1;
-    if (groups_->due(record.round)) MUSTER_TRY(form_groups(record.round, "regroup-every", record));
+    if (const std::string_view why = groups_->due(record.round); !why.empty()) {
+      MUSTER_TRY(form_groups(record.round, why, record));
+    }
     MUSTER_ASSIGN(const RoundPlan plan, make_plan(record));
     MUSTER_TRY(train_round(plan, record));
     if (groups_->waits()) MUSTER_TRY(follow_event(record));
@@ -429,10 +433,12 @@ Status Simulation::follow_event(RoundRecord& record) {
     models_->regrouped(groups_->grouping(), starts);
     return account(formed, record);
   }
-  const bool now = regroup.on == "round" ? record.round == *regroup.round
+  // "round" may come later than its round: if too few took part there was nothing to form groups from.
+  const bool now = regroup.on == "round" ? record.round >= *regroup.round
                                          : variance_says_group(adaptive_->variances(), earliest_event(regroup));
   if (!now) return {};
   MUSTER_ASSIGN(const GroupsFormed formed, groups_->form_observed(record.round, regroup.on, observed_));
+  if (groups_->waits()) return account(formed, record);
   Rows<float> starts;
   if (recipe_.aggregation.start == "members") {
     starts = Rows<float>(groups_->grouping().count(), network_->size());

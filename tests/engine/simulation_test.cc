@@ -203,6 +203,17 @@ TEST_F(SimulationTest, NoAlgorithmMindsThatEverybodyVanishes) {
   }
 }
 
+TEST_F(SimulationTest, NoAlgorithmMindsThatTooFewAreLeftForItsGroups) {
+  for (const Settings& settings : kAlgorithms) {
+    for (const std::uint64_t seed : {1u, 2u}) {
+      Recipe recipe = small(settings);
+      recipe.seed = seed;
+      recipe.faults.drop = 0.85;
+      EXPECT_EQ(run(recipe, 2).rounds, 6u);
+    }
+  }
+}
+
 TEST_F(SimulationTest, DropsAreRecordedWithTheirReasonsAndCounted) {
   const RunSummary summary = run(small({"faults.drop=0.3", "faults.nan=0.3", "faults.straggle=0.3", "rounds=10"}));
   std::map<std::string, int> reasons;
