@@ -83,18 +83,24 @@ def table(title, head, rows):
         print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
 
 
+def group_cov(runs):
+    """How uneven the classes in the groups were that each run formed last, averaged over its groups."""
+    formed = [r["groups"][-1]["quality"]["cov_mean"] for r in runs if r["groups"]]
+    return spread(formed) if formed else "-"
+
+
 def rounds_to_reach(lab, title, baseline, others, base_rounds):
     """Rounds in which each of `others` reaches what the baseline has at its end, and everybody's own end."""
     base = lab.all(*baseline)
-    rows = [(baseline[0], spread([tail_accuracy(r) for r in base], 100), base_rounds, 1)]
+    rows = [(baseline[0], spread([tail_accuracy(r) for r in base], 100), base_rounds, 1, "-")]
     for label, recipe, settings in others:
         runs = lab.all(label, recipe, settings)
         reached = [first_round(r, tail_accuracy(b)) for r, b in zip(runs, base)]
         known = [r for r in reached if r is not None]
         rows.append((label, spread([tail_accuracy(r) for r in runs], 100),
                      spread(known, digits=1) if len(known) == len(reached) else f"{reached}",
-                     f"{statistics.mean(known) / base_rounds:.2f}" if known else "-"))
-    table(title, ["run", "final accuracy, %", "rounds to the baseline's end", "of its rounds"], rows)
+                     f"{statistics.mean(known) / base_rounds:.2f}" if known else "-", group_cov(runs)))
+    table(title, ["run", "final accuracy, %", "rounds to the baseline's end", "of its rounds", "CoV in groups"], rows)
 
 
 def fedgsp(lab, name, data):
