@@ -31,41 +31,68 @@ if(MUSTER_SANITIZE)
   target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
 endif()
 
-# muster_stage(NAME SOURCES a.cc b.cc DEPENDS earlier-stages... [LINK external-libraries...])
+# muster_precompile(TARGET KIND HEADERS...): reading fmt or nlohmann takes longer than compiling most files, so targets of
+# a kind share one precompiled header, which the first of them compiles. A kind is a set of compiler options: all targets
+# of a kind must have the same.
+function(muster_precompile target kind)
+  get_property(owner GLOBAL PROPERTY MUSTER_PRECOMPILED_${kind})
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY MUSTER_PRECOMPILED_${kind} ${target})
+  endif()
+endfunction()
+
+set(MUSTER_COMMON_HEADERS <fmt/format.h> <algorithm> <filesystem> <functional> <memory> <optional> <span> <string>
+  <variant> <vector>)
+
+# What the libraries of a stage have in common.
+function(muster_library_options target)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                              $<INSTALL_INTERFACE:include/muster>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:muster_flags>)
+endfunction()
+
+# Files that parse, print and arrange. Release builds do not optimise them as they do the rest: their compile time is
+# large, their running time is not.
+function(muster_cold_options target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  muster_precompile(${target} cold ${MUSTER_COMMON_HEADERS} <nlohmann/json.hpp>)
+endfunction()
+
+# muster_stage(NAME SOURCES a.cc b.cc [COLD c.cc] DEPENDS earlier-stages... [LINK external-libraries...])
 function(muster_stage name)
-  cmake_parse_arguments(S "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(S "" "" "SOURCES;COLD;DEPENDS;LINK" ${ARGN})
+  list(TRANSFORM S_DEPENDS PREPEND muster_)
   add_library(muster_${name} STATIC ${S_SOURCES})
   add_library(muster::${name} ALIAS muster_${name})
-  target_include_directories(muster_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-                                                   $<INSTALL_INTERFACE:include/muster>)
-  target_compile_features(muster_${name} PUBLIC cxx_std_20)
-  foreach(stage IN LISTS S_DEPENDS)
-    target_link_libraries(muster_${name} PUBLIC muster_${stage})
-  endforeach()
-  target_link_libraries(muster_${name} PUBLIC ${S_LINK} PRIVATE $<BUILD_INTERFACE:muster_flags>)
+  muster_library_options(muster_${name})
+  target_link_libraries(muster_${name} PUBLIC ${S_DEPENDS} ${S_LINK})
+  muster_precompile(muster_${name} stage ${MUSTER_COMMON_HEADERS})
+  if(S_COLD)
+    add_library(muster_${name}_cold OBJECT ${S_COLD})
+    muster_library_options(muster_${name}_cold)
+    target_link_libraries(muster_${name}_cold PRIVATE ${S_DEPENDS} ${S_LINK})
+    muster_cold_options(muster_${name}_cold)
+    target_sources(muster_${name} PRIVATE $<TARGET_OBJECTS:muster_${name}_cold>)
+  endif()
   set_target_properties(muster_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY MUSTER_STAGES ${name})
 endfunction()
 
-# muster_cold_sources(a.cc b.cc): files that parse, print and arrange. Release builds do not optimise them as they do
-# the rest: their compile time is large, their running time is not.
-function(muster_cold_sources)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
-endfunction()
-
-# What all tests share: a main function, and one precompiled header, since reading GoogleTest takes longer than compiling
-# most tests. A precompiled header fits only those who are compiled with the same options, so these are set here too.
+# What all tests share: a main function, a precompiled header and so the options.
 function(muster_test_options target)
   target_link_libraries(${target} PRIVATE muster_flags GTest::gmock GTest::gtest fmt::fmt)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  muster_precompile(${target} test ${MUSTER_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
 function(muster_test_main)
   add_library(muster_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cc)
   muster_test_options(muster_test_main)
-  target_precompile_headers(muster_test_main PRIVATE <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <algorithm>
-    <filesystem> <memory> <optional> <span> <string> <vector>)
 endfunction()
 
 # muster_test(STAGE SOURCES a_test.cc b_test.cc DEPENDS stages...)
@@ -78,6 +105,5 @@ function(muster_test name)
     target_link_libraries(${name}_test PRIVATE muster_${stage})
   endforeach()
   target_compile_definitions(${name}_test PRIVATE MUSTER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_precompile_headers(${name}_test REUSE_FROM muster_test_main)
   gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

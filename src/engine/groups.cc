@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "grouping/newcomers.h"
+#include "grouping/principal_components.h"
 
 namespace muster {
 namespace {

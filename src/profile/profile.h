@@ -110,9 +110,4 @@ struct ProfileBytes {
 // The numbers of these parts, one after the other.
 [[nodiscard]] std::vector<float> gather_ranges(std::span<const float> flat, std::span<const ParameterRange> ranges);
 
-// The rows in the coordinates of their leading principal components: as few as hold `share` of the variance, at least
-// one. Distances between rows keep that share of their squares' sum, and all of it with share = 1. Computed from the
-// rows' inner products, or from the columns' where there are fewer of these. Precondition: finite rows, 0 < share <= 1.
-[[nodiscard]] Rows<float> principal_components(const RowsView<float>& rows, double share);
-
 }  // namespace muster

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "grouping/principal_components.h"
 
 namespace muster {
 namespace {

@@ -1,7 +1,8 @@
+#include "grouping/principal_components.h"
+
 #include <cmath>
 
 #include "base/random.h"
-#include "profile/profile.h"
 
 namespace muster {
 namespace {
