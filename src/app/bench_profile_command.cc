@@ -26,6 +26,11 @@ struct Part {
   double seconds = 0;
 };
 
+// What a federation needs beside training and evaluation, as a share of the wall time.
+double overhead_of(const RunProfile& profile) {
+  return (profile.group_s + profile.plan_s + profile.aggregate_s + profile.records_s) / profile.run_s;
+}
+
 // Every part once; the last, idle, is what remains of all threads' time.
 std::vector<Part> parts_of(const RunProfile& profile) {
   std::vector<Part> parts;
@@ -49,7 +54,9 @@ std::vector<Part> parts_of(const RunProfile& profile) {
       }
     }
   }
+  parts.push_back({"grouping", "", profile.group_s});
   parts.push_back({"plan", "", profile.plan_s});
+  const std::size_t before = parts.size();
   parts.push_back({"samples", "", sum.samples_s});
   parts.push_back({"gather", "", sum.gather_s});
   parts.push_back({"load", "", sum.executor.load_s});
@@ -61,7 +68,7 @@ std::vector<Part> parts_of(const RunProfile& profile) {
   parts.push_back({"step", "", sum.executor.step_s});
   parts.push_back({"store", "", sum.executor.store_s});
   double local = 0;
-  for (std::size_t i = 1; i < parts.size(); ++i) local += parts[i].seconds;
+  for (std::size_t i = before; i < parts.size(); ++i) local += parts[i].seconds;
   parts.push_back({"local rest", "", std::max(0.0, sum.train_s - local)});
   parts.push_back({"aggregation", "", profile.aggregate_s});
   parts.push_back({"evaluation", "", sum.evaluate_s});
@@ -82,13 +89,11 @@ void print(const RunProfile& profile, const RunSummary& summary, bool json) {
       list.push_back({{"part", part.name}, {"seconds", part.seconds}, {"share", part.seconds / all_s}});
       if (!part.layer.empty()) list.back()["layer"] = part.layer;
     }
-    const nlohmann::ordered_json object{{"recipe", summary.recipe},
-                                        {"rounds", summary.rounds},
-                                        {"threads", profile.threads},
-                                        {"prepare_s", profile.prepare_s},
-                                        {"run_s", profile.run_s},
-                                        {"samples_trained", summary.samples_trained},
-                                        {"parts", list}};
+    const nlohmann::ordered_json object{
+        {"recipe", summary.recipe},         {"rounds", summary.rounds},
+        {"threads", profile.threads},       {"prepare_s", profile.prepare_s},
+        {"run_s", profile.run_s},           {"samples_trained", summary.samples_trained},
+        {"overhead", overhead_of(profile)}, {"parts", list}};
     fmt::print("{}\n", object.dump());
     return;
   }
@@ -100,6 +105,7 @@ void print(const RunProfile& profile, const RunSummary& summary, bool json) {
     fmt::print("{:<12} {:<24} {:>9.4f} s {:>6.1f} %\n", part.name, part.layer, part.seconds,
                100 * part.seconds / all_s);
   }
+  fmt::print("grouping, plan, aggregation and records: {:.2f} % of the wall time\n", 100 * overhead_of(profile));
 }
 
 Status bench_profile(const Arguments& arguments) {

@@ -1,12 +1,12 @@
 #include "engine/groups.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "grouping/newcomers.h"
 #include "grouping/principal_components.h"
 
@@ -145,11 +145,10 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
       for (const ClientId client : chosen) samples[client.value] = samples_[client.value];
       asked = std::move(chosen);
     }
-    MUSTER_ASSIGN(CollectedProfiles told,
-                  collect_profiles(recipe_.profile, {.clients = asked, .round = round, .models = models}, network_,
-                                   data_, pool_, links_));
+    MUSTER_ASSIGN(const ClientProfiles told,
+                  ask(recipe_.profile, {.clients = asked, .round = round, .models = models}, formed));
     // Who told nothing cannot be placed: without samples, as far as grouping is concerned.
-    for (const std::uint32_t row : told.profiles.missing) samples[asked[row].value] = 0;
+    for (const std::uint32_t row : told.missing) samples[asked[row].value] = 0;
     const auto spread = [&]<typename T>(const Rows<T>& told_rows, Rows<T>& all) {
       if (told_rows.width == 0) return;
       all = Rows<T>(data_.clients(), told_rows.width);
@@ -157,13 +156,8 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
         std::ranges::copy(told_rows.row(i), all.row(asked[i].value).begin());
       }
     };
-    spread(told.profiles.labels, labels);
-    spread(told.profiles.vectors, vectors);
-    formed.dropped = std::move(told.dropped);
-    formed.bytes_up = told.profiles.bytes_up;
-    formed.bytes_down = told.profiles.bytes_down;
-    formed.samples_trained = told.samples_trained;
-    formed.slowest_flops = told.slowest_flops;
+    spread(told.labels, labels);
+    spread(told.vectors, vectors);
   }
 
   Status status = form_from(
@@ -178,10 +172,21 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
   } else {
     grouping_ = {};
     for (std::uint32_t k = 0; k < data_.clients(); ++k) grouping_.add_idle({k});
-    judge();
+    measure_cov();
   }
   formed.line = line(round, why, formed);
   return formed;
+}
+
+Result<ClientProfiles> Groups::ask(const ProfileOptions& options, const ProfileCall& call, GroupsFormed& formed) {
+  const Stopwatch watch(&formed.profile_s);
+  MUSTER_ASSIGN(CollectedProfiles told, collect_profiles(options, call, network_, data_, pool_, links_));
+  formed.dropped = std::move(told.dropped);
+  formed.bytes_up = told.profiles.bytes_up;
+  formed.bytes_down = told.profiles.bytes_down;
+  formed.samples_trained = told.samples_trained;
+  formed.slowest_flops = told.slowest_flops;
+  return std::move(told.profiles);
 }
 
 Status Groups::form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed) {
@@ -190,30 +195,33 @@ Status Groups::form_from(std::uint32_t round, std::string_view why, const Groupi
     const auto present = static_cast<std::uint32_t>(input.samples.size() - std::ranges::count(input.samples, 0u));
     call.groups = scheduled_groups(*recipe_.plan.groups, round, std::max(1u, present));
   }
-  const auto begun = std::chrono::steady_clock::now();
-  MUSTER_ASSIGN(FormedGroups groups, form_groups(recipe_.grouping, input, call));
-  formed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  FormedGroups groups;
+  {
+    const Stopwatch watch(&formed.seconds);
+    MUSTER_ASSIGN(groups, form_groups(recipe_.grouping, input, call));
+  }
   grouping_ = std::move(groups.grouping);
   formed.notes = std::move(groups.notes);
   formed_for_ = round;
   directions_ = {};
   const bool needed = places_newcomers() || recipe_.aggregation.global == "none";
   if (needed && !input.vectors.empty()) directions_ = group_means(input.vectors, grouping_);
-  judge();
+  measure_cov();
   formed.line = line(round, why, formed);
   return {};
 }
 
 std::string Groups::line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const {
+  const GroupQuality quality = this->quality();
   Json line{{"round", round},
             {"method", recipe_.grouping.method},
             {"count", grouping_.count()},
             {"why", why},
             {"quality",
-             {{"cov_mean", quality_.cov_mean},
-              {"cpd_median", quality_.cpd_median},
-              {"balance_ratio", quality_.balance_ratio},
-              {"covered_classes", quality_.covered_classes}}}};
+             {{"cov_mean", quality.cov_mean},
+              {"cpd_median", quality.cpd_median},
+              {"balance_ratio", quality.balance_ratio},
+              {"covered_classes", quality.covered_classes}}}};
   if (recipe_.profile.kind != "none") {
     line["profile"] = {{"kind", recipe_.profile.kind},
                        {"bytes_up", formed.bytes_up},
@@ -252,7 +260,7 @@ void Groups::form_everyone(std::uint32_t round) {
   }
   formed_for_ = round;
   waits_ = true;
-  judge();
+  measure_cov();
 }
 
 Result<GroupsFormed> Groups::form_observed(std::uint32_t round, std::string_view why, const ObservedRound& observed) {
@@ -333,7 +341,7 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
   for (const ClientId client : grouping_.idle()) next.add_idle(client);
   grouping_ = std::move(next);
   formed_for_ = round;
-  judge();
+  measure_cov();
   formed.line = line(round, "bipartition", formed);
   return formed;
 }
@@ -361,14 +369,8 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
     }
   } else {
     const bool by_loss = recipe_.newcomers.assign == "argmin-loss";
-    MUSTER_ASSIGN(const CollectedProfiles told,
-                  collect_profiles(by_loss ? ProfileOptions{.kind = "losses"} : recipe_.profile,
-                                   {.clients = waiting, .round = 1, .models = models}, network_, data_, pool_, links_));
-    formed.dropped = told.dropped;
-    formed.bytes_up = told.profiles.bytes_up;
-    formed.bytes_down = told.profiles.bytes_down;
-    formed.samples_trained = told.samples_trained;
-    formed.slowest_flops = told.slowest_flops;
+    MUSTER_ASSIGN(const ClientProfiles told, ask(by_loss ? ProfileOptions{.kind = "losses"} : recipe_.profile,
+                                                 {.clients = waiting, .round = 1, .models = models}, formed));
     std::optional<GroupDirections> directions;
     if (recipe_.newcomers.assign == "nearest-direction") {
       std::vector<std::uint32_t> sizes;
@@ -378,8 +380,8 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
       MUSTER_ASSIGN(directions, GroupDirections::make(directions_, sizes));
     }
     for (std::uint32_t i = 0; i < waiting.size(); ++i) {
-      if (std::ranges::binary_search(told.profiles.missing, i)) continue;
-      const std::span<const float> vector = told.profiles.vectors.row(i);
+      if (std::ranges::binary_search(told.missing, i)) continue;
+      const std::span<const float> vector = told.vectors.row(i);
       MUSTER_ASSIGN(const Placement placement, directions ? directions->place(vector)
                                                : by_loss  ? smallest_loss(vector)
                                                           : nearest_head(directions_, vector));
@@ -401,32 +403,34 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
     if (!joined[client.value]) grown.add_idle(client);
   }
   grouping_ = std::move(grown);
-  judge();
+  measure_cov();
   formed.line =
       Json{{"round", round}, {"method", recipe_.newcomers.assign}, {"why", "newcomers"}, {"placed", placed}}.dump();
   return formed;
 }
 
-void Groups::judge() {
-  const std::uint32_t groups = grouping_.count();
-  const auto counts_of = [&](std::uint32_t group, std::span<std::uint64_t> row) {
-    for (const ClientId client : grouping_.members({group})) {
-      const std::vector<std::uint32_t> own = data_.label_counts(client);
-      for (std::size_t c = 0; c < row.size(); ++c) row[c] += own[c];
-    }
-  };
-  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
-  Rows<std::uint64_t> counts(std::min(groups, kJudgedGroups), data_.classes());
-  std::uint32_t judged = 0;
-  for (const std::uint32_t g : stream.sample(groups, counts.count())) counts_of(g, counts.row(judged++));
-  quality_ = judge_groups(counts);
+void Groups::add_labels(std::uint32_t group, std::span<std::uint64_t> counts) const {
+  for (const ClientId client : grouping_.members({group})) {
+    const std::vector<std::uint32_t> own = data_.label_counts(client);
+    for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += own[c];
+  }
+}
 
+GroupQuality Groups::quality() const {
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .part = 1});
+  Rows<std::uint64_t> counts(std::min(grouping_.count(), kJudgedGroups), data_.classes());
+  std::uint32_t judged = 0;
+  for (const std::uint32_t g : stream.sample(grouping_.count(), counts.count())) add_labels(g, counts.row(judged++));
+  return judge_groups(counts);
+}
+
+void Groups::measure_cov() {
   cov_.clear();
   if (!samples_by_cov(recipe_.plan.sampling)) return;
   std::vector<std::uint64_t> row(data_.classes());
-  for (std::uint32_t g = 0; g < groups; ++g) {
+  for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
     std::ranges::fill(row, 0);
-    counts_of(g, row);
+    add_labels(g, row);
     cov_.push_back(coefficient_of_variation(row));
   }
 }
@@ -456,7 +460,7 @@ Status Groups::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(const std::uint64_t waits, checkpoint.get_uint64("groups-wait"));
   formed_for_ = static_cast<std::uint32_t>(formed_for);
   waits_ = waits != 0;
-  judge();
+  measure_cov();
   return {};
 }
 

@@ -25,6 +25,7 @@ struct GroupsFormed {
   std::uint64_t samples_trained = 0;
   double slowest_flops = 0;  // of the clients' work for their profiles
   double seconds = 0;        // of grouping itself
+  double profile_s = 0;      // of waiting for the clients' profiles
 };
 
 // What the members of a round sent, as profiles: a row per client.
@@ -74,7 +75,8 @@ class Groups {
   [[nodiscard]] const Grouping& grouping() const { return grouping_; }
   // Of all clients in groups.
   [[nodiscard]] std::uint64_t samples() const;
-  [[nodiscard]] const GroupQuality& quality() const { return quality_; }
+  // Judged anew at every call; where there are very many groups, some of them.
+  [[nodiscard]] GroupQuality quality() const;
   // Each group's coefficient of variation; empty unless the plan samples by it.
   [[nodiscard]] std::span<const double> cov() const { return cov_; }
 
@@ -86,10 +88,13 @@ class Groups {
     return !late_.empty() && late_[client] && round < *recipe_.newcomers.round;
   }
   void form_everyone(std::uint32_t round);
+  // The profiles, and in `formed` what they took.
+  Result<ClientProfiles> ask(const ProfileOptions& options, const ProfileCall& call, GroupsFormed& formed);
   // What `form` and `form_observed` share: the groups from all that is known, judged and written down.
   Status form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed);
   [[nodiscard]] std::string line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const;
-  void judge();
+  void add_labels(std::uint32_t group, std::span<std::uint64_t> counts) const;
+  void measure_cov();
 
   const Recipe& recipe_;
   const FederatedData& data_;
@@ -104,7 +109,6 @@ class Groups {
   bool waits_ = false;
   Rows<float> directions_;  // of the groups as they were formed, where profiles are vectors and it matters
   Grouping grouping_;
-  GroupQuality quality_;
   std::vector<double> cov_;
 };
 

@@ -49,7 +49,7 @@ class Simulation {
   Simulation(Recipe recipe, const SimulationOptions& options, RunFolder folder)
       : recipe_(std::move(recipe)), options_(options), folder_(std::move(folder)) {}
 
-  // Everything before the first round. Nothing random here depends on the thread count.
+  // Everything before the first round, and its groups. Nothing random here depends on the thread count.
   Status prepare(bool resuming);
   Result<RunSummary> run();
 
@@ -57,6 +57,7 @@ class Simulation {
   [[nodiscard]] double* timed(double RunProfile::*seconds) const {
     return options_.profile ? &(options_.profile->*seconds) : nullptr;
   }
+  Status set_up();
   Result<std::unique_ptr<Models>> make_models(std::vector<float> initial) const;
   Status form_groups(std::uint32_t round, std::string_view why, RoundRecord& record);
   std::vector<float> profile_start() const;
@@ -108,7 +109,22 @@ class Simulation {
 
 Status Simulation::prepare(bool resuming) {
   started_s_ = now_s();
-  const Stopwatch watch(timed(&RunProfile::prepare_s));
+  {
+    const Stopwatch watch(timed(&RunProfile::prepare_s));
+    MUSTER_TRY(set_up());
+    if (resuming) MUSTER_TRY(load_checkpoint());
+    MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), state_.round + 1));
+  }
+  if (const std::string_view why = groups_->due(state_.round + 1); !why.empty()) {
+    const Stopwatch watch(timed(&RunProfile::run_s));
+    MUSTER_TRY(form_groups(state_.round + 1, why, formed_early_));
+  }
+  if (options_.say)
+    options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
+  return {};
+}
+
+Status Simulation::set_up() {
   MUSTER_ASSIGN(data_, make_federated_data(recipe_.data, recipe_.data_seed.value_or(recipe_.seed)));
   MUSTER_ASSIGN(network_, make_network(recipe_.model, data_->shape(), data_->classes()));
   MUSTER_ASSIGN(objective_, make_objective(recipe_.local.objective));
@@ -152,13 +168,6 @@ Status Simulation::prepare(bool resuming) {
   }
   state_.tallies.resize(data_->clients());
   state_.totals.best_round = 0;
-  if (resuming) MUSTER_TRY(load_checkpoint());
-  if (const std::string_view why = groups_->due(state_.round + 1); !why.empty()) {
-    MUSTER_TRY(form_groups(state_.round + 1, why, formed_early_));
-  }
-  MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), state_.round + 1));
-  if (options_.say)
-    options_.say(fmt::format("{}; {}, {} parameters", data_->summary(), recipe_.model.name, network_->parameters()));
   return {};
 }
 
@@ -211,6 +220,7 @@ Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
   record.profile_flops += formed.slowest_flops;
   for (const Dropped& dropped : formed.dropped) record.dropped.push_back(dropped);
   state_.totals.group_s += formed.seconds;
+  if (options_.profile) options_.profile->group_s -= formed.profile_s;  // the stopwatch around it counts all
   state_.totals.samples_trained += formed.samples_trained;
   if (options_.say) {
     for (const std::string& note : formed.notes) options_.say(note);

@@ -14,9 +14,9 @@ namespace muster {
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
 struct RunProfile {
   std::uint32_t threads = 0;
-  double prepare_s = 0;  // before the first round
-  double run_s = 0;      // all rounds and the results, of which
-  double group_s = 0;    // profiles and grouping
+  double prepare_s = 0;  // before the first groups
+  double run_s = 0;      // all groups, rounds and results, of which
+  double group_s = 0;    // groups, without the clients' work for their profiles
   double plan_s = 0;
   double aggregate_s = 0;
   double records_s = 0;  // lines, events, the files at the end

@@ -160,6 +160,14 @@ TEST_F(BenchCommand, ProfilePartsMakeUpTheWholeRun) {
   }
   EXPECT_NEAR(share, 1, 0.02);
   EXPECT_THAT(layers, testing::ElementsAre("dense1", "conv2", "conv1"));
+  double overhead = 0;
+  for (const auto& part : json["parts"]) {
+    const std::string name = part["part"];
+    if (name == "grouping" || name == "plan" || name == "aggregation" || name == "records")
+      overhead += part["seconds"].get<double>();
+  }
+  EXPECT_GT(overhead, 0);
+  EXPECT_NEAR(json["overhead"], overhead / json["run_s"].get<double>(), 1e-9);
 }
 
 TEST_F(BenchCommand, UnknownWorkloadsAreUsageErrors) {
