@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/random.h"
+#include "base/stopwatch.h"
 
 namespace muster {
 namespace {
@@ -42,57 +44,73 @@ void Evaluator::restore_client_accuracy(std::span<const float> values) {
 }
 
 Result<EvaluationResult> Evaluator::evaluate(const EvaluatedModels& models) {
+  begin(models);
+  MUSTER_TRY(pool_.run(pieces(), [this](std::uint32_t worker, std::uint32_t piece) { return work(worker, piece); }));
+  return end();
+}
+
+void Evaluator::begin(EvaluatedModels models) {
+  models_ = std::move(models);
+  loaded_.assign(pool_.threads(), nullptr);
+  of_pieces_.assign(global_pieces(), {});
+  of_clients_.assign(clients_ ? asked_.size() : 0, {});
+  seconds_.assign(pieces(), 0.0);
+}
+
+Status Evaluator::work(std::uint32_t worker, std::uint32_t piece) {
+  const Stopwatch watch(&seconds_[piece]);
+  if (piece >= global_pieces()) return work_clients(worker, piece - global_pieces());
+  work_global(worker, piece);
+  return {};
+}
+
+EvaluationResult Evaluator::end() {
   EvaluationResult result;
-  if (global_) {
-    MUSTER_ASSIGN(result.global, evaluate_global(models.shared));
-  }
-  if (clients_) {
-    MUSTER_ASSIGN(const Score score, evaluate_clients(models));
-    if (score.samples > 0) result.clients = score;
+  if (global_) result.global = total(of_pieces_);
+  if (const Score score = total(of_clients_); score.samples > 0) result.clients = score;
+  for (std::size_t i = 0; i < of_clients_.size(); ++i) {
+    const Evaluation& own = of_clients_[i];
+    if (own.samples == 0) continue;
+    client_accuracy_[asked_[i].value] =
+        static_cast<float>(static_cast<double>(own.correct) / static_cast<double>(own.samples));
   }
   return result;
 }
 
-Result<Score> Evaluator::evaluate_global(std::span<const float> model) {
-  const SampleView test = data_.global_test();
-  const std::size_t pieces = (test.size() + kPiece - 1) / kPiece;
-  std::vector<Evaluation> parts(pieces);
-  std::vector<char> loaded(pool_.threads(), 0);
-  MUSTER_TRY(pool_.run(static_cast<std::uint32_t>(pieces), [&](std::uint32_t worker, std::uint32_t piece) -> Status {
-    SampleView view = test;
-    view.rows = test.rows.subspan(piece * kPiece, std::min(kPiece, test.size() - piece * kPiece));
-    parts[piece] = solvers_[worker]->evaluate(loaded[worker] ? std::span<const float>() : model, view);
-    loaded[worker] = 1;
-    return {};
-  }));
-  return total(parts);
+double Evaluator::seconds() const {
+  return std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
 }
 
-Result<Score> Evaluator::evaluate_clients(const EvaluatedModels& models) {
-  std::vector<Evaluation> parts(asked_.size());
-  std::vector<const float*> loaded(pool_.threads(), nullptr);
-  const auto pieces = static_cast<std::uint32_t>((asked_.size() + kClientsPerPiece - 1) / kClientsPerPiece);
-  MUSTER_TRY(pool_.run(pieces, [&](std::uint32_t worker, std::uint32_t piece) -> Status {
-    const std::size_t end = std::min<std::size_t>(asked_.size(), (piece + std::size_t{1}) * kClientsPerPiece);
-    for (std::size_t i = std::size_t{piece} * kClientsPerPiece; i < end; ++i) {
-      const std::span<const float> model = models.of_client ? models.of_client(asked_[i]) : models.shared;
-      if (model.empty()) continue;
-      // A model that the worker's solver has just used need not be loaded again, unless the client may bring its own.
-      const bool reload = models.in_clients || loaded[worker] != model.data();
-      MUSTER_ASSIGN(parts[i], links_[worker]->evaluate({.client = asked_[i],
-                                                        .model = reload ? model : std::span<const float>(),
-                                                        .own_model = models.in_clients}));
-      loaded[worker] = model.data();
-    }
-    return {};
-  }));
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
-    if (parts[i].samples > 0) {
-      client_accuracy_[asked_[i].value] =
-          static_cast<float>(static_cast<double>(parts[i].correct) / static_cast<double>(parts[i].samples));
-    }
+std::uint32_t Evaluator::global_pieces() const {
+  return global_ ? static_cast<std::uint32_t>((data_.global_test().size() + kPiece - 1) / kPiece) : 0;
+}
+
+std::uint32_t Evaluator::client_pieces() const {
+  return clients_ ? static_cast<std::uint32_t>((asked_.size() + kClientsPerPiece - 1) / kClientsPerPiece) : 0;
+}
+
+void Evaluator::work_global(std::uint32_t worker, std::uint32_t piece) {
+  const SampleView test = data_.global_test();
+  SampleView view = test;
+  view.rows = test.rows.subspan(piece * kPiece, std::min(kPiece, test.size() - piece * kPiece));
+  const bool reload = loaded_[worker] != models_.shared.data();
+  of_pieces_[piece] = solvers_[worker]->evaluate(reload ? models_.shared : std::span<const float>(), view);
+  loaded_[worker] = models_.shared.data();
+}
+
+Status Evaluator::work_clients(std::uint32_t worker, std::uint32_t piece) {
+  const std::size_t end = std::min<std::size_t>(asked_.size(), (piece + std::size_t{1}) * kClientsPerPiece);
+  for (std::size_t i = std::size_t{piece} * kClientsPerPiece; i < end; ++i) {
+    const std::span<const float> model = models_.of_client ? models_.of_client(asked_[i]) : models_.shared;
+    if (model.empty()) continue;
+    // A model that the worker's solver has just used need not be loaded again, unless the client may bring its own.
+    const bool reload = models_.in_clients || loaded_[worker] != model.data();
+    MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = asked_[i],
+                                                            .model = reload ? model : std::span<const float>(),
+                                                            .own_model = models_.in_clients}));
+    loaded_[worker] = model.data();
   }
-  return total(parts);
+  return {};
 }
 
 Result<std::unique_ptr<Evaluator>> make_evaluator(const EvaluationOptions& options, const FederatedData& data,

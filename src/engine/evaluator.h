@@ -28,7 +28,7 @@ struct EvaluationResult {
   std::optional<Score> clients;  // pooled: all correct over all test samples
 };
 
-// Which models are evaluated. Borrowed for the call.
+// Which models are evaluated. Borrowed until the evaluation ends.
 struct EvaluatedModels {
   std::span<const float> shared;  // on the server's test set, and by clients where there is no other
   // The model of a client; empty = it has none yet and is left out. Not set: all clients use `shared`.
@@ -42,14 +42,24 @@ class Evaluator {
             std::span<const std::unique_ptr<LocalSolver>> solvers, std::span<const std::unique_ptr<ClientLink>> links);
 
   [[nodiscard]] Result<EvaluationResult> evaluate(const EvaluatedModels& models);
+  // The same in steps, for whoever has workers to spare: begin(), each of the pieces once and all in one run of the
+  // pool, end().
+  void begin(EvaluatedModels models);
+  [[nodiscard]] std::uint32_t pieces() const { return global_pieces() + client_pieces(); }
+  [[nodiscard]] Status work(std::uint32_t worker, std::uint32_t piece);
+  [[nodiscard]] EvaluationResult end();
+  // What the pieces of the last evaluation took, all together.
+  [[nodiscard]] double seconds() const;
 
   // Accuracy of each client at the last evaluation, NaN where there is none; empty if clients are not evaluated.
   [[nodiscard]] std::span<const float> client_accuracy() const { return client_accuracy_; }
   void restore_client_accuracy(std::span<const float> values);
 
  private:
-  Result<Score> evaluate_global(std::span<const float> model);
-  Result<Score> evaluate_clients(const EvaluatedModels& models);
+  [[nodiscard]] std::uint32_t global_pieces() const;
+  [[nodiscard]] std::uint32_t client_pieces() const;
+  void work_global(std::uint32_t worker, std::uint32_t piece);
+  Status work_clients(std::uint32_t worker, std::uint32_t piece);
 
   bool global_;
   bool clients_;
@@ -59,6 +69,12 @@ class Evaluator {
   std::span<const std::unique_ptr<LocalSolver>> solvers_;
   std::span<const std::unique_ptr<ClientLink>> links_;
   std::vector<float> client_accuracy_;
+
+  EvaluatedModels models_;
+  std::vector<const float*> loaded_;  // of each worker: the model its solver has, null at first
+  std::vector<Evaluation> of_pieces_;
+  std::vector<Evaluation> of_clients_;  // in the order of asked_
+  std::vector<double> seconds_;         // of each piece
 };
 
 // Decides what `on = "auto"` means for these data, and which clients are asked. An error if what is asked for does not

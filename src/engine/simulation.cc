@@ -67,7 +67,11 @@ class Simulation {
   void price(const RoundWork& work, RoundRecord& record);
   void observe(const GroupUpdate& member);
   Status follow_event(RoundRecord& record);
-  Status evaluate_round(RoundRecord& record);
+  EvaluatedModels evaluated_models(std::uint32_t round);
+  void enter(const EvaluationResult& result, RoundRecord& record);
+  bool may_wait(const RoundRecord& record) const;
+  Status complete(const RoundRecord& record);
+  Status complete_waiting();
   void sign(const RoundRecord& record);
   std::optional<StopReason> stop_after(const RoundRecord& record) const;
   Status save_checkpoint();
@@ -103,6 +107,10 @@ class Simulation {
   Rows<float> observed_models_;
   std::vector<ParameterRange> profile_ranges_;  // of classifier-weights
   RoundRecord formed_early_;  // what forming groups before the first round took; becomes part of that round
+  // The round before the one in training, where its evaluation goes on beside that: see may_wait().
+  std::optional<RoundRecord> waiting_;
+  bool diverged_ = false;
+  std::optional<Progress> progress_;
 
   double started_s_ = 0;
 };
@@ -229,7 +237,7 @@ Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
 }
 
 Result<RunSummary> Simulation::run() {
-  Progress progress(options_.quiet, recipe_.rounds, state_.round + 1);
+  progress_.emplace(options_.quiet, recipe_.rounds, state_.round + 1);
   StopReason reason = StopReason::kRounds;
   if (options_.on_round) options_.on_round(0);
   const Stopwatch watch(timed(&RunProfile::run_s));
@@ -243,28 +251,60 @@ Result<RunSummary> Simulation::run() {
     MUSTER_ASSIGN(const RoundPlan plan, make_plan(record));
     MUSTER_TRY(train_round(plan, record));
     if (groups_->waits()) MUSTER_TRY(follow_event(record));
+    state_.round = record.round;
     if (record.round % recipe_.evaluation.every == 0 || record.round == recipe_.rounds) {
-      MUSTER_TRY(evaluate_round(record));
+      if (may_wait(record)) {
+        record.wall_s = now_s() - begun_s;
+        evaluator_->begin(evaluated_models(record.round));
+        waiting_ = std::move(record);
+        continue;
+      }
+      const double evaluated_s = now_s();
+      MUSTER_ASSIGN(const EvaluationResult result, evaluator_->evaluate(evaluated_models(record.round)));
+      state_.totals.eval_s += now_s() - evaluated_s;
+      enter(result, record);
     }
     record.wall_s = now_s() - begun_s;
-    state_.round = record.round;
-    sign(record);
-    MUSTER_TRY(write_round(record));
-    progress.round(state_.round, record.accuracy
-                                     ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
-                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
-    if (options_.on_round) options_.on_round(state_.round);
+    MUSTER_TRY(complete(record));
     if (const auto stop = stop_after(record)) {
       reason = *stop;
       break;
     }
     if (state_.round % recipe_.checkpoint_every == 0 && state_.round < recipe_.rounds) MUSTER_TRY(save_checkpoint());
   }
-  progress.finish();
+  progress_->finish();
   MUSTER_TRY(save_checkpoint());
   const RunSummary summary = summarise(reason);
   MUSTER_TRY(write_results(summary));
   return summary;
+}
+
+// May this round's evaluation go on beside the training of the next one? Not where the next one depends on it, where
+// it reads models that the next one changes on the way, or where something is to be saved first.
+bool Simulation::may_wait(const RoundRecord& record) const {
+  return !recipe_.target_accuracy && !models_->per_group() && record.round % recipe_.checkpoint_every != 0 &&
+         record.round < recipe_.rounds && !stop_after(record);
+}
+
+Status Simulation::complete(const RoundRecord& record) {
+  sign(record);
+  MUSTER_TRY(write_round(record));
+  progress_->round(record.round, record.accuracy
+                                     ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+  if (options_.on_round) options_.on_round(record.round);
+  return {};
+}
+
+Status Simulation::complete_waiting() {
+  if (!waiting_) return {};
+  enter(evaluator_->end(), *waiting_);
+  const double spent_s = evaluator_->seconds() / pool_->threads();
+  state_.totals.eval_s += spent_s;
+  state_.totals.train_s -= spent_s;  // it is in the time of the training that it went on beside
+  const Status status = complete(*waiting_);
+  waiting_.reset();
+  return status;
 }
 
 Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
@@ -368,7 +408,13 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   };
   std::function<void(const GroupUpdate&)> member;
   if (observing_) member = [&](const GroupUpdate& update) { observe(update); };
-  MUSTER_TRY(host_->run(tasks, *trainer_, accept, member));
+  Meanwhile evaluation;
+  if (waiting_) {
+    evaluation = {.pieces = evaluator_->pieces(),
+                  .work = [&](std::uint32_t worker, std::uint32_t piece) { return evaluator_->work(worker, piece); }};
+  }
+  MUSTER_TRY(host_->run(tasks, *trainer_, accept, member, evaluation));
+  MUSTER_TRY(complete_waiting());
   if (adaptive_) adaptive_->end_round();
   {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
@@ -466,24 +512,25 @@ Status Simulation::follow_event(RoundRecord& record) {
   return account(formed, record);
 }
 
-Status Simulation::evaluate_round(RoundRecord& record) {
-  const double begun_s = now_s();
+EvaluatedModels Simulation::evaluated_models(std::uint32_t round) {
   EvaluatedModels models{.shared = models_->shared(), .of_client = {}, .in_clients = models_->in_clients()};
-  std::vector<GroupId> group_of;
   if (models_->per_group() && !models_->in_clients()) {
-    group_of = groups_of_clients(groups_->grouping(), data_->clients());
-    const Grouping present = groups_->present(record.round);
+    std::vector<GroupId> group_of = groups_of_clients(groups_->grouping(), data_->clients());
+    const Grouping present = groups_->present(round);
     const bool complete =
         std::ranges::none_of(present.members({0}), [&](ClientId client) { return group_of[client.value] == kNoGroup; });
     // An accuracy over the clients that have a group so far does not compare with one over all (FlexCFL).
     if (complete && !state_.all_placed) state_.totals.accuracy_best.reset();
     state_.all_placed = complete;
-    models.of_client = [&](ClientId client) {
+    models.of_client = [this, group_of = std::move(group_of)](ClientId client) {
       const GroupId group = group_of[client.value];
       return group == kNoGroup ? std::span<const float>() : models_->of(group);
     };
   }
-  MUSTER_ASSIGN(const EvaluationResult result, evaluator_->evaluate(models));
+  return models;
+}
+
+void Simulation::enter(const EvaluationResult& result, RoundRecord& record) {
   if (result.global) {
     record.accuracy = result.global->accuracy();
     record.loss = result.global->loss();
@@ -502,8 +549,7 @@ Status Simulation::evaluate_round(RoundRecord& record) {
       *record.accuracy >= *recipe_.target_accuracy) {
     state_.totals.target_round = record.round;
   }
-  state_.totals.eval_s += now_s() - begun_s;
-  return {};
+  diverged_ = diverged_ || (record.loss && !std::isfinite(*record.loss));
 }
 
 // The signature chains what a round decided: no times, nothing that depends on the machine's load.
@@ -540,8 +586,7 @@ Status Simulation::write_round(const RoundRecord& record) {
 }
 
 std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) const {
-  if (record.loss && !std::isfinite(*record.loss)) return StopReason::kDiverged;
-  if (state_.broken_rounds >= kBrokenRounds) return StopReason::kDiverged;
+  if (diverged_ || state_.broken_rounds >= kBrokenRounds) return StopReason::kDiverged;
   if (state_.totals.target_round) return StopReason::kTarget;
   if (recipe_.budget && state_.totals.compute_s + state_.totals.comm_s > *recipe_.budget) return StopReason::kBudget;
   if (options_.interrupt && *options_.interrupt && record.round < recipe_.rounds) return StopReason::kInterrupted;

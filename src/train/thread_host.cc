@@ -18,16 +18,17 @@ class ThreadHost final : public GroupHost {
   }
 
   Status run(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
-             const std::function<void(GroupUpdate&)>& accept,
-             const std::function<void(const GroupUpdate&)>& member) override {
+             const std::function<void(GroupUpdate&)>& accept, const std::function<void(const GroupUpdate&)>& member,
+             const Meanwhile& meanwhile) override {
     MUSTER_CHECK(!member || trainer.divisible(), "members of this mode do not train apart");
     const bool several =
         std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.members.size() > 1; });
     if (!trainer.divisible() || !several) {
-      return run_whole(tasks, trainer, [&](GroupUpdate& update) {
+      const auto accept_whole = [&](GroupUpdate& update) {
         if (member) member(update);
         accept(update);
-      });
+      };
+      return run_whole(tasks, trainer, accept_whole, meanwhile);
     }
     // Members apart, so that few large groups keep all threads busy.
     std::vector<GroupTask> apart;
@@ -41,7 +42,7 @@ class ThreadHost final : public GroupHost {
     }
     std::size_t group = 0;
     std::size_t seen = 0;
-    return run_whole(apart, trainer, [&](GroupUpdate& update) {
+    const auto accept_apart = [&](GroupUpdate& update) {
       if (member) member(update);
       if (seen == 0) combined_.begin(tasks[group].group, tasks[group].model.size());
       combined_.add(trainer, update);
@@ -49,19 +50,22 @@ class ThreadHost final : public GroupHost {
       accept(combined_.finish());
       ++group;
       seen = 0;
-    });
+    };
+    return run_whole(apart, trainer, accept_apart, meanwhile);
   }
 
  private:
   Status run_whole(std::span<const GroupTask> tasks, const GroupTrainer& trainer,
-                   const std::function<void(GroupUpdate&)>& accept) {
+                   const std::function<void(GroupUpdate&)>& accept, const Meanwhile& meanwhile) {
+    const auto count = static_cast<std::uint32_t>(tasks.size());
     const std::size_t window = 2 * std::size_t{pool_.threads()} + 2;
     std::mutex mutex;
     std::condition_variable advanced;
     std::vector<std::optional<GroupUpdate>> finished(tasks.size());
     std::size_t awaited = 0;
     bool failed = false;
-    return pool_.run(static_cast<std::uint32_t>(tasks.size()), [&](std::uint32_t worker, std::uint32_t i) -> Status {
+    return pool_.run(count + meanwhile.pieces, [&](std::uint32_t worker, std::uint32_t i) -> Status {
+      if (i >= count) return meanwhile.work(worker, i - count);
       GroupUpdate reuse;
       {
         std::unique_lock lock(mutex);

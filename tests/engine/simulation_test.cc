@@ -242,6 +242,34 @@ TEST_F(SimulationTest, DivergenceIsAResult) {
   EXPECT_LT(summary.rounds, 50u);
 }
 
+// Only rounds without a checkpoint are evaluated beside the next one's training.
+TEST_F(SimulationTest, EvaluationBesideTrainingChangesNothingInTheRecord) {
+  const Settings both{"evaluation.on=both", "data.test-fraction=0.2", "data.source=blobs", "data.partition=dirichlet",
+                      "data.alpha=0.3"};
+  const RunSummary beside = run(recipe_of({kSmall, both, {"checkpoint-every=100"}}), 2);
+  const RunSummary after = run(recipe_of({kSmall, both, {"checkpoint-every=1"}}), 2);
+  EXPECT_EQ(beside.signature, after.signature);
+  auto of = [](const RunSummary& summary) {
+    std::vector<nlohmann::json> rounds = lines(summary.dir / "rounds.jsonl");
+    for (nlohmann::json& round : rounds) round.erase("wall_s");
+    return rounds;
+  };
+  EXPECT_EQ(of(beside), of(after));
+  EXPECT_EQ(of(beside).size(), 6u);
+  EXPECT_GT(beside.eval_s, 0);
+  EXPECT_GT(beside.train_s, 0);
+}
+
+TEST_F(SimulationTest, ALossThatIsSeenLateStopsTheRunARoundLater) {
+  // One step of this rate makes weights whose products overflow, and nothing but an evaluation notices.
+  const Settings wild{"local.learning-rate=1e25", "local.steps=1", "local.batch-size=100", "rounds=50"};
+  const RunSummary beside = run(recipe_of({kSmall, {"data.source=blobs"}, wild, {"checkpoint-every=100"}}));
+  const RunSummary after = run(recipe_of({kSmall, {"data.source=blobs"}, wild, {"checkpoint-every=1"}}));
+  EXPECT_EQ(beside.stopped, StopReason::kDiverged);
+  EXPECT_EQ(after.stopped, StopReason::kDiverged);
+  EXPECT_EQ(beside.rounds, after.rounds + 1);
+}
+
 TEST_F(SimulationTest, StopsAtTargetAndAtBudget) {
   const RunSummary target = run(small({"rounds=60", "target-accuracy=0.4"}));
   EXPECT_EQ(target.stopped, StopReason::kTarget);

@@ -85,6 +85,31 @@ TEST(ThreadHost, AcceptsInOrderAndHoldsFewUpdates) {
   }
 }
 
+TEST(ThreadHost, OtherWorkBeginsWhenNoGroupIsLeftToBegin) {
+  for (const std::uint32_t threads : {1u, 3u}) {
+    WorkerPool pool(threads);
+    std::vector<std::unique_ptr<ClientLink>> links;
+    for (std::uint32_t i = 0; i < threads; ++i) links.push_back(std::make_unique<NoLink>());
+    const auto host = make_thread_host(pool, links);
+    std::vector<GroupTask> tasks;
+    for (std::uint32_t g = 0; g < 40; ++g) tasks.push_back({.group = GroupId{g}});
+    UnevenTrainer trainer;
+    std::vector<int> begun_before(20, -1);  // groups that had begun when a piece did
+    int accepted = 0;
+    ASSERT_TRUE(host->run(tasks, trainer, [&](GroupUpdate&) { ++accepted; }, {},
+                          {.pieces = 20,
+                           .work =
+                               [&](std::uint32_t, std::uint32_t piece) {
+                                 begun_before[piece] = trainer.alive;
+                                 return Status();
+                               }})
+                    .ok());
+    EXPECT_EQ(accepted, 40);
+    // The other workers may have taken their last group and not have entered it.
+    for (const int begun : begun_before) EXPECT_GE(begun, 40 - static_cast<int>(threads - 1));
+  }
+}
+
 TEST(ThreadHost, StopsAtABrokenGroup) {
   WorkerPool pool(4);
   std::vector<std::unique_ptr<ClientLink>> links;
