@@ -163,10 +163,12 @@ def fedseq(lab, alpha):
     rounds_to_reach(
         lab, f"FedSeq, CIFAR-10, 500 clients, alpha {alpha}",
         (f"fedavg-cifar-{alpha}", "fedavg", base + ["plan.sample-clients=0.2"]),
-        [(f"fedseq-cifar-{alpha}", "fedseq", seq), (f"fedseqinter-cifar-{alpha}", "fedseqinter", seq),
-         (f"random-chains-cifar-{alpha}", "naivegsp",
-          base + ["grouping.size=8", "plan.sample-groups=0.2", "training.shuffle=true", "aggregation.global=samples-weighted"])],
-        rounds)
+        [(f"fedseq-cifar-{alpha}", "fedseq", seq), (f"fedseqinter-cifar-{alpha}", "fedseqinter", seq)], rounds)
+    # The last setting of a key counts.
+    groups = lambda label, recipe, settings: lab.all(f"{label}-groups-{alpha}", recipe, settings + ["rounds=1"])
+    table(f"FedSeq, CIFAR-10, alpha {alpha}: groups", ["groups", "CoV in groups"],
+          [("by confidence, greedy", group_cov(groups("confidence", "fedseq", seq))),
+           ("at random, of 8", group_cov(groups("random", "naivegsp", base + ["grouping.size=8"])))])
 
 
 def group_fel(lab):
@@ -201,7 +203,8 @@ def autocfl(lab, source):
         cells = []
         for label, more in (("adjusted", []), ("plain", ["local.adapt-epochs=0"])):
             runs = lab.all(f"autocfl-{source}-{name.replace(', ', '-')}-{label}", "autocfl",
-                           [f"data.source={source}", "rounds=5", "data.samples-min=1500", "data.samples-max=1500"] + settings + more)
+                           [f"data.source={source}", "data.normalize=true", "rounds=5", "data.samples-min=1500",
+                            "data.samples-max=1500"] + settings + more)
             found = []
             for run in runs:
                 line = run["groups"][-1]
