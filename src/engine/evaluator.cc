@@ -14,13 +14,15 @@ namespace {
 constexpr std::size_t kPiece = 512;
 constexpr std::uint32_t kClientsPerPiece = 16;
 
+void add(const Evaluation& piece, Score& score) {
+  score.samples += piece.samples;
+  score.correct += piece.correct;
+  score.loss_sum += piece.loss_sum;
+}
+
 Score total(std::span<const Evaluation> pieces) {
   Score score;
-  for (const Evaluation& piece : pieces) {
-    score.samples += piece.samples;
-    score.correct += piece.correct;
-    score.loss_sum += piece.loss_sum;
-  }
+  for (const Evaluation& piece : pieces) add(piece, score);
   return score;
 }
 
@@ -68,9 +70,11 @@ EvaluationResult Evaluator::end() {
   EvaluationResult result;
   if (global_) result.global = total(of_pieces_);
   if (const Score score = total(of_clients_); score.samples > 0) result.clients = score;
+  result.groups.resize(of_clients_.empty() ? 0 : models_.of_group.size());
   for (std::size_t i = 0; i < of_clients_.size(); ++i) {
     const Evaluation& own = of_clients_[i];
     if (own.samples == 0) continue;
+    if (!result.groups.empty()) add(own, result.groups[models_.group_of[asked_[i].value].value]);
     client_accuracy_[asked_[i].value] =
         static_cast<float>(static_cast<double>(own.correct) / static_cast<double>(own.samples));
   }
@@ -101,8 +105,12 @@ void Evaluator::work_global(std::uint32_t worker, std::uint32_t piece) {
 Status Evaluator::work_clients(std::uint32_t worker, std::uint32_t piece) {
   const std::size_t end = std::min<std::size_t>(asked_.size(), (piece + std::size_t{1}) * kClientsPerPiece);
   for (std::size_t i = std::size_t{piece} * kClientsPerPiece; i < end; ++i) {
-    const std::span<const float> model = models_.of_client ? models_.of_client(asked_[i]) : models_.shared;
-    if (model.empty()) continue;
+    std::span<const float> model = models_.shared;
+    if (!models_.of_group.empty()) {
+      const GroupId group = models_.group_of[asked_[i].value];
+      if (group == kNoGroup) continue;
+      model = models_.of_group[group.value];
+    }
     // A model that the worker's solver has just used need not be loaded again, unless the client may bring its own.
     const bool reload = models_.in_clients || loaded_[worker] != model.data();
     MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = asked_[i],

@@ -2,7 +2,6 @@
 // into pieces that do not depend on the number of threads, and summed in order.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,14 +25,15 @@ struct Score {
 struct EvaluationResult {
   std::optional<Score> global;
   std::optional<Score> clients;  // pooled: all correct over all test samples
+  std::vector<Score> groups;     // likewise over the members of each group, where groups have models
 };
 
 // Which models are evaluated. Borrowed until the evaluation ends.
 struct EvaluatedModels {
-  std::span<const float> shared;  // on the server's test set, and by clients where there is no other
-  // The model of a client; empty = it has none yet and is left out. Not set: all clients use `shared`.
-  std::function<std::span<const float>(ClientId)> of_client;
-  bool in_clients = false;  // clients use the models they keep, where they have one
+  std::span<const float> shared;                 // on the server's test set, and by clients where there is no other
+  std::vector<std::span<const float>> of_group;  // empty: all clients use `shared`
+  std::vector<GroupId> group_of;                 // of each client, where groups have models; kNoGroup = it is left out
+  bool in_clients = false;                       // clients use the models they keep, where they have one
 };
 
 class Evaluator {

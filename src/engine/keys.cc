@@ -470,6 +470,8 @@ std::vector<Key> recipe_key_table(Recipe& r) {
   t.integer("evaluation", "every", r.evaluation.every, 1, "rounds between evaluations");
   t.choice("evaluation", "on", r.evaluation.on, {"auto", "global", "clients", "both"}, "which test samples are used");
   t.amount("evaluation", "clients", r.evaluation.clients, "clients evaluated on their own test samples");
+  t.flag("evaluation", "discrepancy", r.evaluation.discrepancy,
+         "records how far the models sent are from the merged one; keeps all of a round's models");
 
   t.choice("newcomers", "assign", r.newcomers.assign,
            {"nearest-direction", "nearest-head", "argmin-loss", "random", "next-regroup"},

@@ -27,6 +27,7 @@ struct EvaluationOptions {
   std::string on =
       "auto";           // global | clients | both | auto: global if there is a global test set, else clients, else none
   Amount clients{1.0};  // how many clients are asked for their own test accuracy
+  bool discrepancy = false;
 };
 
 // The [newcomers] section: clients that come when groups are there already.

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/stopwatch.h"
 #include "engine/adaptive_epochs.h"
+#include "engine/discrepancy.h"
 #include "engine/evaluator.h"
 #include "engine/groups.h"
 #include "engine/models.h"
@@ -105,6 +106,7 @@ class Simulation {
   bool observing_ = false;
   ObservedRound observed_;
   Rows<float> observed_models_;
+  Discrepancy discrepancy_;                     // of this round, where it is asked for
   std::vector<ParameterRange> profile_ranges_;  // of classifier-weights
   RoundRecord formed_early_;  // what forming groups before the first round took; becomes part of that round
   // The round before the one in training, where its evaluation goes on beside that: see may_wait().
@@ -380,12 +382,19 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   if (corrects_draw(recipe_.aggregation.global)) {
     importance = draw_corrections(recipe_.aggregation.global, plan.log_probabilities, groups_->samples());
   }
+  // Whoever trains apart from the others of its group has sent a model, else the group has.
+  const bool measures = recipe_.evaluation.discrepancy && !models_->in_clients();
+  const auto keep = [&](const GroupUpdate& update) {
+    if (!update.members.empty()) discrepancy_.add(update.group, update.model);
+  };
+  discrepancy_.reset();
   double loss_sum = 0;
   double weight = 0;
   std::size_t index = 0;
   const auto accept = [&](GroupUpdate& update) {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
     update.importance = importance[index];
+    if (measures && !trainer_->divisible()) keep(update);
     work.drawn.push_back({static_cast<std::uint32_t>(tasks[index].members.size()), update.members});
     models_->add(update, index++);
     if (models_->in_clients() && !update.members.empty()) {
@@ -407,7 +416,12 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
     }
   };
   std::function<void(const GroupUpdate&)> member;
-  if (observing_) member = [&](const GroupUpdate& update) { observe(update); };
+  if (observing_ || (measures && trainer_->divisible())) {
+    member = [&](const GroupUpdate& update) {
+      if (observing_) observe(update);
+      if (measures) keep(update);
+    };
+  }
   Meanwhile evaluation;
   if (waiting_) {
     evaluation = {.pieces = evaluator_->pieces(),
@@ -419,6 +433,9 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   {
     const Stopwatch watch(timed(&RunProfile::aggregate_s));
     models_->finish(plan.round);
+  }
+  if (measures) {
+    record.discrepancy = discrepancy_.mean([&](GroupId group) { return models_->of(group); }, network_->parameters());
   }
   if (weight > 0) record.train_loss = loss_sum / weight;
   const bool all_broken = !record.dropped.empty() && record.participants == 0 &&
@@ -446,6 +463,7 @@ void Simulation::price(const RoundWork& work, RoundRecord& record) {
   record.comm_s = cost.comm_s;
   state_.totals.compute_s += cost.compute_s;
   state_.totals.comm_s += cost.comm_s;
+  record.cost_total_s = state_.totals.compute_s + state_.totals.comm_s;
   state_.totals.bytes_up += bytes.up;
   state_.totals.bytes_down += bytes.down;
   state_.totals.links.client_server += bytes.links.client_server;
@@ -513,19 +531,17 @@ Status Simulation::follow_event(RoundRecord& record) {
 }
 
 EvaluatedModels Simulation::evaluated_models(std::uint32_t round) {
-  EvaluatedModels models{.shared = models_->shared(), .of_client = {}, .in_clients = models_->in_clients()};
+  EvaluatedModels models{
+      .shared = models_->shared(), .of_group = {}, .group_of = {}, .in_clients = models_->in_clients()};
   if (models_->per_group() && !models_->in_clients()) {
-    std::vector<GroupId> group_of = groups_of_clients(groups_->grouping(), data_->clients());
+    models.group_of = groups_of_clients(groups_->grouping(), data_->clients());
+    for (std::uint32_t g = 0; g < models_->count(); ++g) models.of_group.push_back(models_->of(GroupId{g}));
     const Grouping present = groups_->present(round);
-    const bool complete =
-        std::ranges::none_of(present.members({0}), [&](ClientId client) { return group_of[client.value] == kNoGroup; });
+    const bool complete = std::ranges::none_of(
+        present.members({0}), [&](ClientId client) { return models.group_of[client.value] == kNoGroup; });
     // An accuracy over the clients that have a group so far does not compare with one over all (FlexCFL).
     if (complete && !state_.all_placed) state_.totals.accuracy_best.reset();
     state_.all_placed = complete;
-    models.of_client = [this, group_of = std::move(group_of)](ClientId client) {
-      const GroupId group = group_of[client.value];
-      return group == kNoGroup ? std::span<const float>() : models_->of(group);
-    };
   }
   return models;
 }
@@ -539,6 +555,7 @@ void Simulation::enter(const EvaluationResult& result, RoundRecord& record) {
     record.accuracy = result.clients->accuracy();
     record.loss = result.clients->loss();
   }
+  for (const Score& group : result.groups) record.group_accuracy.push_back(group.samples > 0 ? group.accuracy() : NAN);
   state_.totals.accuracy_last = record.accuracy;
   state_.totals.loss_last = record.loss;
   if (record.accuracy && (!state_.totals.accuracy_best || *record.accuracy > *state_.totals.accuracy_best)) {

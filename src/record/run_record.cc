@@ -45,6 +45,7 @@ std::string to_json(const RoundRecord& r) {
             {"groups", r.groups},
             {"idle", r.idle},
             {"models", r.models},
+            {"discrepancy", number(r.discrepancy)},
             {"bytes_up", r.bytes_up},
             {"bytes_down", r.bytes_down},
             {"bytes_client_server", r.links.client_server},
@@ -53,8 +54,14 @@ std::string to_json(const RoundRecord& r) {
             {"cost_s", number(r.compute_s + r.comm_s)},
             {"compute_s", number(r.compute_s)},
             {"comm_s", number(r.comm_s)},
+            {"cost_total_s", number(r.cost_total_s)},
             {"wall_s", number(r.wall_s)}};
   if (r.client_accuracy) json["client_accuracy"] = number(r.client_accuracy);
+  if (!r.group_accuracy.empty()) {
+    Json list = Json::array();
+    for (const double accuracy : r.group_accuracy) list.push_back(number(accuracy));
+    json["group_accuracy"] = std::move(list);
+  }
   return json.dump();
 }
 

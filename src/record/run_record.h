@@ -30,11 +30,14 @@ struct RoundRecord {
   std::uint32_t groups = 0;
   std::uint32_t idle = 0;
   std::uint32_t models = 1;
+  std::optional<double> discrepancy;   // mean distance of the models sent from the merged one, where it was asked for
+  std::vector<double> group_accuracy;  // of each group's model on its members' tests, NaN = none; empty = one model
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
   LinkBytes links;
   double compute_s = 0;      // simulated
   double comm_s = 0;         // simulated
+  double cost_total_s = 0;   // both, since the run began
   double profile_flops = 0;  // of the client that had most to compute for its profile; not written
   double wall_s = 0;
 };
