@@ -63,17 +63,26 @@ class UnevenTrainer final : public GroupTrainer {
   int fail_at = -1;
 };
 
+// A host whose links reach nobody, and as many groups as are asked for.
+struct IdleHost {
+  IdleHost(std::uint32_t threads, std::uint32_t groups) : pool(threads) {
+    for (std::uint32_t i = 0; i < threads; ++i) links.push_back(std::make_unique<NoLink>());
+    host = make_thread_host(pool, links);
+    for (std::uint32_t g = 0; g < groups; ++g) tasks.push_back({.group = GroupId{g}});
+  }
+  WorkerPool pool;
+  std::vector<std::unique_ptr<ClientLink>> links;
+  std::unique_ptr<GroupHost> host;
+  std::vector<GroupTask> tasks;
+};
+
 TEST(ThreadHost, AcceptsInOrderAndHoldsFewUpdates) {
   for (const std::uint32_t threads : {1u, 4u}) {
-    WorkerPool pool(threads);
-    std::vector<std::unique_ptr<ClientLink>> links;
-    for (std::uint32_t i = 0; i < threads; ++i) links.push_back(std::make_unique<NoLink>());
-    const auto host = make_thread_host(pool, links);
-    std::vector<GroupTask> tasks;
-    for (std::uint32_t g = 0; g < 300; ++g) tasks.push_back({.group = GroupId{g}});
+    IdleHost idle(threads, 300);
     UnevenTrainer trainer;
     std::vector<std::uint32_t> order;
-    ASSERT_TRUE(host->run(tasks, trainer,
+    ASSERT_TRUE(idle.host
+                    ->run(idle.tasks, trainer,
                           [&](GroupUpdate& update) {
                             order.push_back(update.group.value);
                             --trainer.alive;
@@ -87,16 +96,12 @@ TEST(ThreadHost, AcceptsInOrderAndHoldsFewUpdates) {
 
 TEST(ThreadHost, OtherWorkBeginsWhenNoGroupIsLeftToBegin) {
   for (const std::uint32_t threads : {1u, 3u}) {
-    WorkerPool pool(threads);
-    std::vector<std::unique_ptr<ClientLink>> links;
-    for (std::uint32_t i = 0; i < threads; ++i) links.push_back(std::make_unique<NoLink>());
-    const auto host = make_thread_host(pool, links);
-    std::vector<GroupTask> tasks;
-    for (std::uint32_t g = 0; g < 40; ++g) tasks.push_back({.group = GroupId{g}});
+    IdleHost idle(threads, 40);
     UnevenTrainer trainer;
     std::vector<int> begun_before(20, -1);  // groups that had begun when a piece did
     int accepted = 0;
-    ASSERT_TRUE(host->run(tasks, trainer, [&](GroupUpdate&) { ++accepted; }, {},
+    ASSERT_TRUE(idle.host
+                    ->run(idle.tasks, trainer, [&](GroupUpdate&) { ++accepted; }, {},
                           {.pieces = 20,
                            .work =
                                [&](std::uint32_t, std::uint32_t piece) {
@@ -111,15 +116,10 @@ TEST(ThreadHost, OtherWorkBeginsWhenNoGroupIsLeftToBegin) {
 }
 
 TEST(ThreadHost, StopsAtABrokenGroup) {
-  WorkerPool pool(4);
-  std::vector<std::unique_ptr<ClientLink>> links;
-  for (int i = 0; i < 4; ++i) links.push_back(std::make_unique<NoLink>());
-  const auto host = make_thread_host(pool, links);
-  std::vector<GroupTask> tasks;
-  for (std::uint32_t g = 0; g < 100; ++g) tasks.push_back({.group = GroupId{g}});
+  IdleHost idle(4, 100);
   UnevenTrainer trainer;
   trainer.fail_at = 17;
-  const Status status = host->run(tasks, trainer, [](GroupUpdate&) {});
+  const Status status = idle.host->run(idle.tasks, trainer, [](GroupUpdate&) {});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "group 17 broke");
 }
