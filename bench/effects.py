@@ -168,8 +168,7 @@ def fedgroup(lab):
     table("FedGroup, newcomers in three planted clusters", ["seed", "placed", "in their cluster's group"], rows)
 
 
-def fedseq(lab, alpha):
-    rounds = 150
+def fedseq(lab, alpha, rounds):
     base = ["data.source=cifar10", "data.partition=dirichlet", f"data.alpha={alpha}", "data.clients=500", "data.augment=true",
             "data.exemplars=10", "model.name=cnn", "model.channels=[16,32]", "local.epochs=1", "local.batch-size=32",
             "local.learning-rate=0.02", "local.weight-decay=0.0004", f"rounds={rounds}", "evaluation.every=2"]
@@ -235,8 +234,8 @@ EFFECTS = {
     "fedgsp-emnist": lambda lab: fedgsp(lab, "emnist", ["data.source=emnist", "data.partition=dirichlet", "data.alpha=0.1", "data.clients=360"]),
     "fedgsp-mixing": mixing,
     "fedgroup": fedgroup,
-    "fedseq-0.0": lambda lab: fedseq(lab, "0.0"),
-    "fedseq-0.2": lambda lab: fedseq(lab, "0.2"),
+    "fedseq-0.0": lambda lab: fedseq(lab, "0.0", 150),
+    "fedseq-0.2": lambda lab: fedseq(lab, "0.2", 90),
     "group-fel": group_fel,
     "autocfl-mnist": lambda lab: autocfl(lab, "mnist"),
     "autocfl-fashion-mnist": lambda lab: autocfl(lab, "fashion-mnist"),
