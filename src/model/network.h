@@ -28,8 +28,8 @@ struct ModelOptions {
   std::uint32_t kernel = 5;               // cnn
   std::optional<std::uint32_t> blocks{};  // resnet: residual blocks per stage
   std::vector<std::uint32_t> widths{};    // resnet: channels of the stages, default [16, 32, 64]
-  std::string norm = "";                  // resnet, audio-cnn: batch | group; default batch
-  std::string shortcut = "";              // resnet: padded (option A) | projected; default padded
+  std::string norm{};                     // resnet, audio-cnn: batch | group; default batch
+  std::string shortcut{};                 // resnet: padded (option A) | projected; default padded
   std::uint32_t units = 100;              // lstm
   std::uint32_t layers = 2;               // lstm
   std::string init = "torch";             // torch | glorot | uniform

@@ -90,6 +90,7 @@ RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::
       }
       std::sort(clients.begin(), clients.end());
       std::vector<ClientId> chosen;
+      chosen.reserve(drawn.size());
       for (const std::uint32_t index : drawn) chosen.push_back(clients[index]);
       return plan_for_clients(chosen, grouping, round);
     }

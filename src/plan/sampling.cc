@@ -115,6 +115,7 @@ std::vector<std::uint32_t> sample_by_weight(std::span<const double> log_weights,
             [](const Draw& a, const Draw& b) { return a.key != b.key ? a.key > b.key : a.index < b.index; });
   if (count < draws.size()) draws.resize(count);
   std::vector<std::uint32_t> chosen;
+  chosen.reserve(draws.size());
   for (const Draw& draw : draws) chosen.push_back(draw.index);
   std::sort(chosen.begin(), chosen.end());
   return chosen;

@@ -62,7 +62,7 @@ class Bytes {
 
 class ClientStates::Store {
  public:
-  explicit Store(ClientStateOptions options)
+  explicit Store(const ClientStateOptions& options)
       : limit_(options.memory_limit_bytes),
         on_disk_(!options.folder.empty()),
         log_(options.folder, options.log_file_bytes) {}
@@ -405,7 +405,7 @@ Status ClientStates::Store::restore_index(Bytes& bytes, std::uint64_t count) {
   return {};
 }
 
-ClientStates::ClientStates(ClientStateOptions options) : store_(std::make_unique<Store>(std::move(options))) {}
+ClientStates::ClientStates(const ClientStateOptions& options) : store_(std::make_unique<Store>(options)) {}
 ClientStates::~ClientStates() = default;
 
 Result<bool> ClientStates::get(ClientId client, std::uint8_t slot, std::span<float> out) {

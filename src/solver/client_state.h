@@ -30,7 +30,7 @@ struct ClientStateOptions {
 // checkpoint with the manifest before is written.
 class ClientStates {
  public:
-  explicit ClientStates(ClientStateOptions options);
+  explicit ClientStates(const ClientStateOptions& options);
   ~ClientStates();
   ClientStates(const ClientStates&) = delete;
   ClientStates& operator=(const ClientStates&) = delete;
