@@ -1,7 +1,7 @@
 # Builds for arm64 on another machine, with Debian's cross compiler (g++-aarch64-linux-gnu):
 #   cmake --preset release -B build/arm64 --toolchain cmake/arm64.cmake [-D CMAKE_SYSROOT=DIR]
 # The libraries come from DIR, a root with their arm64 packages unpacked in it, or from this machine when they are
-# installed side by side (libpng-dev:arm64 and so on). With qemu-user the tests run as usual.
+# installed side by side (libpng-dev:arm64 and so on). With qemu-user the test programs run too.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 find_program(CMAKE_CXX_COMPILER NAMES aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12 REQUIRED)
