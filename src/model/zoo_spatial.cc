@@ -31,7 +31,6 @@ Shape output(const Features& features, Shape input) {
 // Convolutions with ReLU and 2 x 2 max-pooling, named conv1, conv2, ...
 Result<Features> make_plain(const ModelOptions& options, Shape input, std::span<const std::uint32_t> channels,
                             std::uint32_t kernel, bool same) {
-  // Samples in the lanes where channels would leave lanes empty.
   const bool odd = std::any_of(channels.begin(), channels.end(), [](std::uint32_t c) { return c % kPad != 0; });
   Features features;
   int number = 0;
@@ -41,7 +40,9 @@ Result<Features> make_plain(const ModelOptions& options, Shape input, std::span<
                            .kernel = extent,
                            .padding = same ? same_padding(extent) : Padding{},
                            .pool = {2, 2},
-                           .lanes = odd && !same};
+                           .lanes = same  ? Lanes::kNever
+                                    : odd ? Lanes::kOften
+                                          : Lanes::kFilled};
     const Shape before = output(features, input);
     if (conv_output(before, conv).size() == 0) {
       return usage_error("model.name: \"{}\" on {} data: convolution {} ({} x {}) and pooling find only {} x {} pixels",

@@ -60,8 +60,8 @@ TEST(ConvTest, GradientThroughTwoUnits) {
 TEST(ConvTest, GradientOfLanes) {
   for (const std::uint32_t kernel : {2u, 3u, 5u}) {
     const Shape image{15, 13, 2};
-    const ConvOptions first{.channels = 7, .kernel = {kernel, kernel}, .pool = {2, 2}, .lanes = true};
-    ConvOptions second{.channels = 9, .kernel = {2, 3}, .lanes = true};
+    const ConvOptions first{.channels = 7, .kernel = {kernel, kernel}, .pool = {2, 2}, .lanes = Lanes::kOften};
+    ConvOptions second{.channels = 9, .kernel = {2, 3}, .lanes = Lanes::kOften};
     auto a = make_conv("a", image, first);
     auto b = make_conv("b", a->output(), second);
     check_gradient_everywhere(classify(image, 3, std::move(a), std::move(b)), {8, 17, 3});
@@ -70,9 +70,9 @@ TEST(ConvTest, GradientOfLanes) {
 
 TEST(ConvTest, LanesAndChannelsAgree) {
   const Shape image{14, 12, 3};
-  std::vector<float> results[2];
-  for (const bool lanes : {false, true}) {
-    const ConvOptions options{.channels = 10, .kernel = {5, 5}, .pool = {2, 2}, .lanes = lanes};
+  std::vector<float> results[3];
+  for (const Lanes lanes : {Lanes::kNever, Lanes::kFilled, Lanes::kOften}) {
+    const ConvOptions options{.channels = 16, .kernel = {5, 5}, .pool = {2, 2}, .lanes = lanes};
     const auto network = classify(image, 4, make_conv("c", image, options));
     Executor executor(network, 36);
     executor.load(random_parameters(*network, 5));
@@ -80,10 +80,14 @@ TEST(ConvTest, LanesAndChannelsAgree) {
       fill_batch(executor, batch, batch);
       executor.train(batch, {.learning_rate = 0.05f});
     }
-    results[lanes].resize(network->size());
-    executor.store(results[lanes]);
+    std::vector<float>& result = results[static_cast<int>(lanes)];
+    result.resize(network->size());
+    executor.store(result);
   }
-  for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_NEAR(results[0][i], results[1][i], 1e-5) << i;
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    EXPECT_NEAR(results[0][i], results[1][i], 1e-5) << i;
+    EXPECT_NEAR(results[0][i], results[2][i], 1e-5) << i;
+  }
 }
 
 TEST(ConvTest, GradientOfNormalisedUnits) {

@@ -119,15 +119,17 @@ TEST_P(LanesKernelsTest, AgreesWithTheNaiveSums) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, LanesKernelsTest,
-    ::testing::Values(Case{"colour", 32, 32, 3, 6, 5, 5, 16}, Case{"second", 14, 14, 6, 16, 5, 5, 16},
-                      Case{"grey", 28, 28, 1, 20, 5, 5, 4}, Case{"fifty", 12, 12, 20, 50, 5, 5, 16},
-                      Case{"three", 9, 13, 5, 7, 3, 3, 11}, Case{"narrow", 9, 6, 2, 9, 5, 5, 16},
-                      Case{"narrow_three", 4, 3, 2, 9, 3, 3, 16}, Case{"point", 5, 7, 4, 11, 1, 1, 1},
-                      Case{"two", 8, 7, 3, 5, 2, 2, 5}, Case{"seven", 11, 9, 2, 13, 7, 7, 16},
-                      Case{"flat", 1, 30, 1, 6, 1, 5, 16}, Case{"whole", 5, 5, 3, 4, 5, 5, 16}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Shapes, LanesKernelsTest,
+                         ::testing::Values(Case{"colour", 32, 32, 3, 6, 5, 5, 16},
+                                           Case{"second", 14, 14, 6, 16, 5, 5, 16},
+                                           Case{"grey", 28, 28, 1, 20, 5, 5, 4},
+                                           Case{"fifty", 12, 12, 20, 50, 5, 5, 16},
+                                           Case{"three", 9, 13, 5, 7, 3, 3, 11}, Case{"narrow", 9, 6, 2, 9, 5, 5, 16},
+                                           Case{"narrow_three", 4, 3, 2, 9, 3, 3, 16},
+                                           Case{"point", 5, 7, 4, 11, 1, 1, 1}, Case{"two", 8, 7, 3, 5, 2, 2, 5},
+                                           Case{"seven", 11, 9, 2, 13, 7, 7, 16}, Case{"flat", 1, 30, 1, 6, 1, 5, 16},
+                                           Case{"odd", 8, 11, 3, 8, 5, 5, 16}, Case{"whole", 5, 5, 3, 4, 5, 5, 16}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace muster

@@ -9,14 +9,21 @@ constexpr int kSamples = 16;
 // Out channels and pixels of a tile.
 constexpr int kMaxChannels = kRegisters >= 32 ? 6 : 3;
 constexpr int kMaxPixels = 4;
-// Out channels of a weight-gradient tile, whose other side is the kernel's width.
-constexpr int kMaxGradient = kRegisters >= 32 ? 5 : 2;
 
 constexpr int smaller(int a, int b) {
   return a < b ? a : b;
 }
 constexpr int larger(int a, int b) {
   return a > b ? a : b;
+}
+
+constexpr int kind_of(int kernel_width) {
+  return kernel_width == 5 ? 0 : kernel_width == 3 ? 1 : 2;
+}
+
+// See Pair. With fewer registers too many of a pair's sums would wait in memory.
+constexpr bool in_pairs(int kernel_width) {
+  return kRegisters >= 32 && kind_of(kernel_width) < 2;
 }
 
 // Cuts `total` into the fewest parts of at most `limit`, as equal as possible.
@@ -86,7 +93,8 @@ using Tile = void (*)(const Reach&, const float*, const float*, const float*, fl
 
 template <Side S, int K, int B, int W>
 constexpr Tile tile_or_null() {
-  if constexpr (B <= kMaxChannels) {
+  constexpr bool kEdge = S == Side::kLeft || S == Side::kRight;
+  if constexpr (B <= kMaxChannels && (kEdge || !in_pairs(K))) {
     return tile<S, K, B, W>;
   } else {
     return nullptr;
@@ -119,43 +127,196 @@ constexpr Tile kLeftTiles[2][7] = {MUSTER_EDGES(Side::kLeft, 5), MUSTER_EDGES(Si
 constexpr Tile kRightTiles[2][7] = {MUSTER_EDGES(Side::kRight, 5), MUSTER_EDGES(Side::kRight, 3)};
 #undef MUSTER_EDGES
 
-constexpr int kind_of(int kernel_width) {
-  return kernel_width == 5 ? 0 : kernel_width == 3 ? 1 : 2;
+// Two neighbouring pixels of a row at once, by Winograd's algorithm for the taps g0 to g2 and for g3, g4. From the
+// inputs d0 to d5 (d0 to d3 for three taps) seven products come instead of ten (four instead of six):
+//   p0 = (d0 - d2) g0    p1 = (d1 + d2) (g0 + g1 + g2) / 2    p2 = (d2 - d1) (g0 - g1 + g2) / 2    p3 = (d1 - d3) g2
+//   p4 = (d3 - d4) g3    p5 = d4 (g3 + g4)                                                         p6 = (d4 - d5) g4
+//   y0 = (p0 + p4) + (p1 + p5) + p2,    y1 = (p1 + p5) - p2 - (p3 + p6)
+// so that four sums per pair of pixels take them all. A last odd pixel is y0 alone: without p3, p6, d3 (three taps) or
+// d5.
+template <int K>
+struct Pair {
+  static_assert(K == 5 || K == 3);
+  static constexpr int kPoints = K == 5 ? 7 : 4;
+  static constexpr int kSums = 4;
+  static constexpr int kSum[7] = {0, 1, 2, 3, 0, 1, 3};
+  static constexpr bool needs(int point, int pixels) { return pixels == 2 || kSum[point] != 3; }
+
+  // The inputs' side of the products.
+  template <int W>
+  static inline __attribute__((always_inline)) void inputs(const float* x, Vec* p) {
+    const Vec d1 = load(x + kSamples);
+    const Vec d2 = load(x + 2 * kSamples);
+    p[0] = load(x) - d2;
+    p[1] = d1 + d2;
+    p[2] = d2 - d1;
+    if constexpr (K == 3) {
+      if constexpr (W == 2) p[3] = d1 - load(x + 3 * kSamples);
+    } else {
+      const Vec d3 = load(x + 3 * kSamples);
+      const Vec d4 = load(x + 4 * kSamples);
+      if constexpr (W == 2) p[3] = d1 - d3;
+      p[4] = d3 - d4;
+      p[5] = d4;
+      if constexpr (W == 2) p[6] = d4 - load(x + 5 * kSamples);
+    }
+  }
+  // The weights' side. g and p: one channel's, `g_step` and `p_step` apart.
+  static void weights(const float* g, std::ptrdiff_t g_step, float* p, std::size_t p_step) {
+    const float ends = g[0] + g[2 * g_step];
+    p[0] = g[0];
+    p[p_step] = 0.5f * (ends + g[g_step]);
+    p[2 * p_step] = 0.5f * (ends - g[g_step]);
+    p[3 * p_step] = g[2 * g_step];
+    if constexpr (K == 5) {
+      p[4 * p_step] = g[3 * g_step];
+      p[5 * p_step] = g[3 * g_step] + g[4 * g_step];
+      p[6 * p_step] = g[4 * g_step];
+    }
+  }
+  // The gradient of taps from that of the weights' side; of p3 and p6 its negative is given.
+  static void gradient(const float* p, float* g) {
+    g[0] = p[0] + 0.5f * (p[1] + p[2]);
+    g[1] = 0.5f * (p[1] - p[2]);
+    g[2] = 0.5f * (p[1] + p[2]) - p[3];
+    if constexpr (K == 5) {
+      g[3] = p[4] + p[5];
+      g[4] = p[5] - p[6];
+    }
+  }
+};
+
+constexpr int points_of(int kernel_width) {
+  return kernel_width == 5 ? Pair<5>::kPoints : Pair<3>::kPoints;
+}
+
+// Out channels of a weight-gradient tile, whose other side is the kernel's width or the points of a pair.
+constexpr int max_gradient(int kernel_width) {
+  return kRegisters < 32 ? 2 : kernel_width == 5 ? 3 : 5;
+}
+
+// Floats of a kernel row: forward, and in the gradient's sums.
+constexpr int row_floats(int kernel_width) {
+  return in_pairs(kernel_width) ? points_of(kernel_width) : kernel_width;
+}
+// Backward, pixels near the edges still need the taps.
+constexpr int turned_row_floats(int kernel_width) {
+  return in_pairs(kernel_width) ? kernel_width + points_of(kernel_width) : kernel_width;
+}
+
+// W (1 or 2) pixels of B out channels; their inputs begin at x.
+template <int K, int B, int W>
+inline __attribute__((always_inline)) void pair_tile(const Reach& reach, const float* x, const float* w,
+                                                     const float* start, float* out) {
+  Vec sum[B][Pair<K>::kSums] = {};
+  for (int c = 0; c < reach.channels; ++c) {
+    const float* xp = x + c * reach.channel_step;
+    const float* wp = w + c * reach.weight_channel;
+    for (int r = 0; r < reach.rows; ++r, xp += reach.row_step, wp += reach.weight_row) {
+      Vec value[Pair<K>::kPoints];
+      Pair<K>::template inputs<W>(xp, value);
+#pragma GCC unroll 7
+      for (int p = 0; p < Pair<K>::kPoints; ++p) {
+        if (!Pair<K>::needs(p, W)) continue;
+#pragma GCC unroll 6
+        for (int b = 0; b < B; ++b) sum[b][Pair<K>::kSum[p]] += splat(wp[p * B + b]) * value[p];
+      }
+    }
+  }
+#pragma GCC unroll 6
+  for (int b = 0; b < B; ++b) {
+    const Vec middle = start ? sum[b][1] + splat(start[b]) : sum[b][1];
+    float* to = out + b * reach.out_channel;
+    store(to, sum[b][0] + sum[b][2] + middle);
+    if (W == 2) store(to + kSamples, middle - sum[b][2] - sum[b][3]);
+  }
+}
+
+template <int K, int B>
+void pair_row(const Reach& reach, int pixels, const float* x, const float* w, const float* start, float* out) {
+  int j = 0;
+  for (; j + 2 <= pixels; j += 2) pair_tile<K, B, 2>(reach, x + j * kSamples, w, start, out + j * kSamples);
+  if (j < pixels) pair_tile<K, B, 1>(reach, x + j * kSamples, w, start, out + j * kSamples);
+}
+
+using PairRow = void (*)(const Reach&, int, const float*, const float*, const float*, float*);
+template <int K, int B>
+constexpr PairRow pair_row_or_null() {
+  if constexpr (in_pairs(K) && B <= kMaxChannels) {
+    return pair_row<K, B>;
+  } else {
+    return nullptr;
+  }
+}
+#define MUSTER_ROWS(K)                                                                                               \
+  {                                                                                                                  \
+    nullptr, pair_row_or_null<K, 1>(), pair_row_or_null<K, 2>(), pair_row_or_null<K, 3>(), pair_row_or_null<K, 4>(), \
+        pair_row_or_null<K, 5>(), pair_row_or_null<K, 6>()                                                           \
+  }
+// Indexed by kind of kernel width (5, 3), out channels.
+constexpr PairRow kPairRows[2][7] = {MUSTER_ROWS(5), MUSTER_ROWS(3)};
+#undef MUSTER_ROWS
+
+void pair_weights(int kernel_width, const float* g, std::ptrdiff_t g_step, float* p, std::size_t p_step) {
+  kernel_width == 5 ? Pair<5>::weights(g, g_step, p, p_step) : Pair<3>::weights(g, g_step, p, p_step);
+}
+
+void pair_gradient(int kernel_width, const float* p, float* g) {
+  kernel_width == 5 ? Pair<5>::gradient(p, g) : Pair<3>::gradient(p, g);
 }
 
 std::size_t packed_floats(const LanesShape& s) {
-  return static_cast<std::size_t>(s.kernel_height) * s.kernel_width * s.in_channels * s.out_channels;
+  return static_cast<std::size_t>(s.kernel_height) * turned_row_floats(s.kernel_width) * s.in_channels * s.out_channels;
 }
 
 constexpr int padded(int channels) {
   return (channels + 15) / 16 * 16;
 }
 
-// [block of out channels][in channels][kernel height][kernel width][out channels of the block]
+// [block of out channels][in channels][kernel height][kernel width, or points of a pair][out channels of the block]
 void pack(const LanesShape& s, const float* weights, float* packed) {
   const Cuts blocks(s.out_channels, kMaxChannels);
   const std::size_t step = static_cast<std::size_t>(padded(s.out_channels));
-  const int taps = s.kernel_height * s.kernel_width;
+  const std::size_t tap = s.in_channels * step;
   for (int i = 0, o = 0; i < blocks.count; o += blocks[i], ++i) {
+    const std::size_t block = static_cast<std::size_t>(blocks[i]);
     for (int c = 0; c < s.in_channels; ++c) {
-      for (int t = 0; t < taps; ++t) {
-        const float* from = weights + (static_cast<std::size_t>(t) * s.in_channels + c) * step + o;
-        for (int b = 0; b < blocks[i]; ++b) *packed++ = from[b];
+      for (int r = 0; r < s.kernel_height; ++r) {
+        const float* from = weights + r * s.kernel_width * tap + c * step + o;
+        if (in_pairs(s.kernel_width)) {
+          for (std::size_t b = 0; b < block; ++b) {
+            pair_weights(s.kernel_width, from + b, static_cast<std::ptrdiff_t>(tap), packed + b, block);
+          }
+        } else {
+          for (int k = 0; k < s.kernel_width; ++k) {
+            for (std::size_t b = 0; b < block; ++b) packed[k * block + b] = from[k * tap + b];
+          }
+        }
+        packed += row_floats(s.kernel_width) * block;
       }
     }
   }
 }
 
-// The same with in and out channels exchanged.
+// The same with in and out channels exchanged: [kernel width] always, then the points of pairs of the taps backwards.
 void pack_turned(const LanesShape& s, const float* weights, float* packed) {
   const Cuts blocks(s.in_channels, kMaxChannels);
   const std::size_t step = static_cast<std::size_t>(padded(s.out_channels));
-  const int taps = s.kernel_height * s.kernel_width;
+  const std::size_t tap = s.in_channels * step;
   for (int i = 0, c = 0; i < blocks.count; c += blocks[i], ++i) {
+    const std::size_t block = static_cast<std::size_t>(blocks[i]);
     for (int o = 0; o < s.out_channels; ++o) {
-      for (int t = 0; t < taps; ++t) {
-        const float* from = weights + (static_cast<std::size_t>(t) * s.in_channels + c) * step + o;
-        for (int b = 0; b < blocks[i]; ++b) *packed++ = from[b * step];
+      for (int r = 0; r < s.kernel_height; ++r) {
+        const float* from = weights + r * s.kernel_width * tap + c * step + o;
+        for (int k = 0; k < s.kernel_width; ++k, packed += block) {
+          for (std::size_t b = 0; b < block; ++b) packed[b] = from[k * tap + b * step];
+        }
+        if (!in_pairs(s.kernel_width)) continue;
+        const float* last = from + (s.kernel_width - 1) * tap;
+        for (std::size_t b = 0; b < block; ++b) {
+          pair_weights(s.kernel_width, last + b * step, -static_cast<std::ptrdiff_t>(tap), packed + b, block);
+        }
+        packed += points_of(s.kernel_width) * block;
       }
     }
   }
@@ -173,17 +334,20 @@ void forward(const LanesShape& s, const float* in, const float* packed, const fl
   reach.row_step = static_cast<std::ptrdiff_t>(in_row);
   reach.channel_step = s.in_height * reach.row_step;
   reach.out_channel = out_channel;
-  const int taps = s.kernel_height * s.kernel_width;
   for (int lane = 0; lane < kSamples; lane += kLanes) {
     const float* w = packed;
     for (int i = 0, o = 0; i < blocks.count; o += blocks[i], ++i) {
       reach.weight_tap = static_cast<std::size_t>(blocks[i]);
-      reach.weight_row = reach.weight_tap * s.kernel_width;
-      reach.weight_channel = reach.weight_tap * taps;
+      reach.weight_row = reach.weight_tap * row_floats(s.kernel_width);
+      reach.weight_channel = reach.weight_row * s.kernel_height;
       const Tile* tiles = kForwardTiles[kind_of(s.kernel_width)][blocks[i]];
       for (int y = first; y < last; ++y) {
         const float* x = in + y * in_row + lane;
         float* to = out + o * out_channel + static_cast<std::size_t>(y - first) * s.out_width * kSamples + lane;
+        if (in_pairs(s.kernel_width)) {
+          kPairRows[kind_of(s.kernel_width)][blocks[i]](reach, s.out_width, x, w, bias ? bias + o : nullptr, to);
+          continue;
+        }
         for (int j = 0; j < widths.count; ++j) {
           tiles[widths[j]](reach, x, w, bias ? bias + o : nullptr, to);
           x += widths[j] * kSamples;
@@ -204,7 +368,6 @@ void backward_data(const LanesShape& s, const float* dout, const float* packed_t
   const Cuts widths(s.out_width - edge, kMaxPixels);
   const std::ptrdiff_t out_row = static_cast<std::ptrdiff_t>(s.out_width) * kSamples;
   const std::size_t in_row = static_cast<std::size_t>(s.in_width) * kSamples;
-  const int taps = s.kernel_height * s.kernel_width;
   Reach reach;
   reach.channels = s.out_channels;
   reach.channel_step = s.out_height * out_row;
@@ -215,8 +378,8 @@ void backward_data(const LanesShape& s, const float* dout, const float* packed_t
     for (int i = 0, c = 0; i < blocks.count; c += blocks[i], ++i) {
       const int block = blocks[i];
       reach.weight_tap = static_cast<std::size_t>(block);
-      reach.weight_row = reach.weight_tap * s.kernel_width;
-      reach.weight_channel = reach.weight_tap * taps;
+      reach.weight_row = reach.weight_tap * turned_row_floats(s.kernel_width);
+      reach.weight_channel = reach.weight_row * s.kernel_height;
       for (int y = 0; y < s.in_height; ++y) {
         const int begin = larger(0, y - s.out_height + 1);
         reach.rows = smaller(s.kernel_height, y + 1) - begin;
@@ -226,8 +389,13 @@ void backward_data(const LanesShape& s, const float* dout, const float* packed_t
         if (edges) {
           reach.taps = s.kernel_width;
           kLeftTiles[kind][block](reach, dy, wy, nullptr, to);
-          for (int j = 0, x = edge; j < widths.count; x += widths[j], ++j) {
-            kInsideTiles[kind][block][widths[j]](reach, dy + x * kSamples, wy, nullptr, to + x * kSamples);
+          if (in_pairs(s.kernel_width)) {
+            const float* points = wy + s.kernel_width * reach.weight_tap;
+            kPairRows[kind][block](reach, s.out_width - edge, dy, points, nullptr, to + edge * kSamples);
+          } else {
+            for (int j = 0, x = edge; j < widths.count; x += widths[j], ++j) {
+              kInsideTiles[kind][block][widths[j]](reach, dy + x * kSamples, wy, nullptr, to + x * kSamples);
+            }
           }
           kRightTiles[kind][block](reach, dy + s.out_width * kSamples, wy, nullptr, to + s.out_width * kSamples);
           continue;
@@ -294,6 +462,24 @@ struct Band {
   std::size_t in_row, out_row, out_channel;
 };
 
+// sums[i] += the sum of the lanes of v[i].
+template <int N>
+inline __attribute__((always_inline)) void add_lane_sums(const Vec* v, float* sums) {
+#pragma GCC unroll 8
+  for (int first = 0; first < N; first += kLanes) {
+    Vec part[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) part[i] = first + i < N ? v[(first + i) % N] : Vec{};
+    const Vec total = lane_sums<1>(part);
+    const int count = smaller(kLanes, N - first);
+    if (count == kLanes) {
+      store(sums + first, load(sums + first) + total);
+    } else {
+      for (int i = 0; i < count; ++i) sums[first + i] += total[i];
+    }
+  }
+}
+
 // sums[B][K] += over the band, for one in channel and kernel row; taps from `tap` on.
 template <int K, int B>
 void gradient_tile(const Band& band, const float* x, const float* dy, float* sums) {
@@ -314,29 +500,51 @@ void gradient_tile(const Band& band, const float* x, const float* dy, float* sum
       }
     }
   }
-  constexpr int kGroups = (B * K + kLanes - 1) / kLanes;
-#pragma GCC unroll 8
-  for (int g = 0; g < kGroups; ++g) {
-    Vec part[kLanes];
-    constexpr int kTotal = B * K;
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) part[i] = g * kLanes + i < kTotal ? acc[(g * kLanes + i) % kTotal] : Vec{};
-    const Vec total = lane_sums<1>(part);
-    if (g * kLanes + kLanes <= kTotal) {
-      store(sums + g * kLanes, load(sums + g * kLanes) + total);
-    } else {
-      for (int i = 0; g * kLanes + i < kTotal; ++i) sums[g * kLanes + i] += total[i];
+  add_lane_sums<B * K>(acc, sums);
+}
+
+// acc[B][points] += of W pixels: the transpose of the forward map of pairs.
+template <int K, int B, int W>
+inline __attribute__((always_inline)) void add_pair(const Band& band, const float* x, const float* dy, Vec* acc) {
+  constexpr int kPoints = Pair<K>::kPoints;
+  Vec value[kPoints];
+  Pair<K>::template inputs<W>(x, value);
+#pragma GCC unroll 5
+  for (int b = 0; b < B; ++b) {
+    const Vec left = load(dy + b * band.out_channel);
+    const Vec right = W == 2 ? load(dy + b * band.out_channel + kSamples) : Vec{};
+    const Vec slope[Pair<K>::kSums] = {left, left + right, left - right, right};
+#pragma GCC unroll 7
+    for (int p = 0; p < kPoints; ++p) {
+      if (Pair<K>::needs(p, W)) acc[b * kPoints + p] += slope[Pair<K>::kSum[p]] * value[p];
     }
   }
+}
+
+// sums[B][points] += over the band; of p3 and p6 the negative.
+template <int K, int B>
+void pair_gradient_tile(const Band& band, const float* x, const float* dy, float* sums) {
+  Vec acc[B * Pair<K>::kPoints] = {};
+  for (int y = 0; y < band.rows; ++y) {
+    const float* xp = x + y * band.in_row;
+    const float* dp = dy + y * band.out_row;
+    int j = 0;
+#pragma GCC unroll 1
+    for (; j + 2 <= band.width; j += 2) add_pair<K, B, 2>(band, xp + j * kSamples, dp + j * kSamples, acc);
+    if (j < band.width) add_pair<K, B, 1>(band, xp + j * kSamples, dp + j * kSamples, acc);
+  }
+  add_lane_sums<B * Pair<K>::kPoints>(acc, sums);
 }
 
 using GradientTile = void (*)(const Band&, const float*, const float*, float*);
 template <int K, int B>
 constexpr GradientTile gradient_or_null() {
-  if constexpr (B <= kMaxGradient) {
-    return gradient_tile<K, B>;
-  } else {
+  if constexpr (B > max_gradient(K)) {
     return nullptr;
+  } else if constexpr (in_pairs(K)) {
+    return pair_gradient_tile<K, B>;
+  } else {
+    return gradient_tile<K, B>;
   }
 }
 #define MUSTER_TILES(K)                                                                                              \
@@ -347,10 +555,10 @@ constexpr GradientTile gradient_or_null() {
 constexpr GradientTile kGradientTiles[3][6] = {MUSTER_TILES(5), MUSTER_TILES(3), MUSTER_TILES(1)};
 #undef MUSTER_TILES
 
-// sums: [block of out channels][in channels][kernel height][out channels of the block][kernel width], for kernel widths
-// without a tile of their own the last two exchanged.
+// sums: [block of out channels][in channels][kernel height][out channels of the block][kernel width, or points of a
+// pair], for kernel widths without a tile of their own the last two exchanged.
 void backward_weights(const LanesShape& s, const float* in, const float* dout, float* sums, float* dbias) {
-  const Cuts blocks(s.out_channels, kMaxGradient);
+  const Cuts blocks(s.out_channels, max_gradient(s.kernel_width));
   const int kind = kind_of(s.kernel_width);
   const int taps = kind < 2 ? 1 : s.kernel_width;
   Band band;
@@ -367,7 +575,7 @@ void backward_weights(const LanesShape& s, const float* in, const float* dout, f
       float* to = sums;
       for (int i = 0, o = 0; i < blocks.count; o += blocks[i], ++i) {
         const float* dy = dout + o * band.out_channel + y * band.out_row + lane;
-        const std::size_t step = static_cast<std::size_t>(blocks[i]) * (kind < 2 ? s.kernel_width : 1);
+        const std::size_t step = static_cast<std::size_t>(blocks[i]) * (kind < 2 ? row_floats(s.kernel_width) : 1);
         for (int c = 0; c < s.in_channels; ++c) {
           for (int r = 0; r < s.kernel_height; ++r) {
             const float* x = in + c * in_channel + (y + r) * band.in_row + lane;
@@ -392,7 +600,7 @@ void backward_weights(const LanesShape& s, const float* in, const float* dout, f
 }
 
 void add_sums(const LanesShape& s, float scale, const float* sums, float* dweights) {
-  const Cuts blocks(s.out_channels, kMaxGradient);
+  const Cuts blocks(s.out_channels, max_gradient(s.kernel_width));
   const bool known = kind_of(s.kernel_width) < 2;
   const std::size_t step = static_cast<std::size_t>(padded(s.out_channels));
   for (int i = 0, o = 0; i < blocks.count; o += blocks[i], ++i) {
@@ -400,12 +608,15 @@ void add_sums(const LanesShape& s, float scale, const float* sums, float* dweigh
       for (int r = 0; r < s.kernel_height; ++r) {
         float* to = dweights + (static_cast<std::size_t>(r) * s.kernel_width * s.in_channels + c) * step + o;
         for (int b = 0; b < blocks[i]; ++b) {
+          float pair[5];
+          if (in_pairs(s.kernel_width)) pair_gradient(s.kernel_width, sums + b * row_floats(s.kernel_width), pair);
           for (int k = 0; k < s.kernel_width; ++k) {
-            to[static_cast<std::size_t>(k) * s.in_channels * step + b] +=
-                scale * sums[known ? b * s.kernel_width + k : k * blocks[i] + b];
+            const float sum =
+                in_pairs(s.kernel_width) ? pair[k] : sums[known ? b * s.kernel_width + k : k * blocks[i] + b];
+            to[static_cast<std::size_t>(k) * s.in_channels * step + b] += scale * sum;
           }
         }
-        sums += blocks[i] * s.kernel_width;
+        sums += blocks[i] * row_floats(s.kernel_width);
       }
     }
   }
@@ -467,8 +678,8 @@ void to_rows(int pixels, int channels, int count, const float* lanes, float* row
 }  // namespace
 
 const LanesKernels& lanes_kernels() {
-  static constexpr LanesKernels table{packed_floats,    pack,     pack_turned, forward, backward_data,
-                                      backward_weights, add_sums, from_rows,   to_rows};
+  static constexpr LanesKernels table{in_pairs,      packed_floats,    pack,     pack_turned, forward,
+                                      backward_data, backward_weights, add_sums, from_rows,   to_rows};
   return table;
 }
 

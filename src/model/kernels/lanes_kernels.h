@@ -20,6 +20,8 @@ struct LanesShape {
 };
 
 struct LanesKernels {
+  // Whether kernels of this width take pixels two by two, with 7 products for 10 or 4 for 6.
+  bool (*in_pairs)(int kernel_width);
   // Floats that pack() and pack_turned() write, and that the sums of backward_weights() take.
   std::size_t (*packed_floats)(const LanesShape&);
   // From [kernel height][kernel width][in channels][padded out channels] into the orders of forward() and

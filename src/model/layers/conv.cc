@@ -335,7 +335,7 @@ class Conv : public Layer {
                  options_.pool.height, options_.pool.width);
     MUSTER_CHECK(options_.norm != Norm::kGroup || options_.channels % options_.groups == 0,
                  "{}: {} channels in {} groups", this->name(), options_.channels, options_.groups);
-    MUSTER_CHECK(!options_.lanes ||
+    MUSTER_CHECK(options_.lanes == Lanes::kNever ||
                      (options_.norm == Norm::kNone && options_.stride == 1 && p.top + p.left + p.bottom + p.right == 0),
                  "{}: lanes are for plain convolutions", this->name());
     ConvOptions unpooled = options_;
@@ -404,7 +404,17 @@ class Conv : public Layer {
   Activation compile_tied(Compiler& compiler, const Activation& in, const Request& want, const ConvTies& ties) const;
 
  private:
-  bool uses_lanes(std::uint32_t batch) const { return options_.lanes && batch >= kSmallestLanesBatch; }
+  bool uses_lanes(std::uint32_t batch) const {
+    switch (options_.lanes) {
+      case Lanes::kNever:
+        break;
+      case Lanes::kFilled:
+        return lanes_kernels().in_pairs(to_int(options_.kernel.width)) && 4 * batch >= 3 * padded(batch);
+      case Lanes::kOften:
+        return batch >= kSmallestLanesBatch;
+    }
+    return false;
+  }
   std::uint32_t halo() const { return std::max(options_.padding.left, options_.padding.right); }
 
   // 3 x 3, stride 1, padding 1, whole vectors of channels, whole tiles of 2 x 2 pixels.

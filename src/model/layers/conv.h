@@ -29,6 +29,14 @@ struct Padding {
 // What keeps the size of the image at stride 1; for even kernels the larger half is at the bottom and right.
 [[nodiscard]] Padding same_padding(Extent kernel);
 
+// Which batches put samples in the vector lanes: for units in a row before dense layers, all with the same choice and
+// kernel, without normalisation, stride and padding.
+enum class Lanes {
+  kNever,
+  kFilled,  // those that leave few lanes empty, where pairs of pixels save products
+  kOften,   // those of 8 and more: for channels that would themselves leave lanes empty
+};
+
 struct ConvOptions {
   std::uint32_t channels = 1;  // out
   Extent kernel{};
@@ -39,9 +47,7 @@ struct ConvOptions {
   std::uint32_t groups = 2;  // group normalisation; divides the channels
   bool relu = true;
   Extent pool{};  // max-pooling, window = stride; at most 255 pixels
-  // Let batches of 8 and more put samples in the vector lanes: for units in a row before dense layers, all with this
-  // set, without normalisation, stride and padding. Pays when channels are not multiples of 16.
-  bool lanes = false;
+  Lanes lanes = Lanes::kNever;
 };
 
 // The size of the image after convolution and pooling; zero extents if it would be empty.
