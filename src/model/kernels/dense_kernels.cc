@@ -50,12 +50,7 @@ void multiply(const Product& p, float scale, Start start) {
   Vec sum[kRows][kVectors];
   const float* a = p.a;
   const float* b = p.b;
-  if (start == Start::kKeep && scale == 1.0f) {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = load(p.c + r * p.c_row + v * kLanes);
-  } else if (start == Start::kLine) {
+  if (start == Start::kLine) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -65,6 +60,12 @@ void multiply(const Product& p, float scale, Start start) {
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] = Vec{};
+  }
+  if (start == Start::kKeep) {
+    // What c holds is added last, so that it may come from afar meanwhile.
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors * kLanes; v += 16) __builtin_prefetch(p.c + r * p.c_row + v, 1, 3);
   }
   for (std::size_t s = 0; s < p.steps; ++s) {
     Vec w[kVectors];
@@ -79,7 +80,7 @@ void multiply(const Product& p, float scale, Start start) {
     a += p.a_step;
     b += p.b_step;
   }
-  if (start == Start::kKeep && scale != 1.0f) {
+  if (start == Start::kKeep) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -348,6 +349,8 @@ void transpose_panel(const DenseShape& shape, const float* block, std::size_t in
     const float* w = block + inputs_in_block * panel_begin + offset * panel_width + (column - panel_begin);
     const std::size_t lines = column < shape.out ? smaller(kLanes, shape.out - column) : 0;
     for (std::size_t part = 0; part < width; part += kLanes) {
+      // The same lines of the next panel, which no prefetcher of the processor would find.
+      for (int i = 0; i < kLanes; ++i) __builtin_prefetch(w + inputs_in_block * kPanel + (part + i) * panel_width);
       Vec line[kLanes];
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) line[i] = part + i < inputs ? load(w + (part + i) * panel_width) : Vec{};
@@ -376,7 +379,7 @@ void transpose(const DenseShape& shape, const float* w, float* transposed) {
 // lanes come at the end, so this suits few rows and many outputs.
 template <int kRows, int kInputs>
 void dot_tile(const DenseShape& shape, const float* block, std::size_t inputs_in_block, std::size_t offset,
-              const float* dz, std::size_t dz_stride, const float* mask, float* dx, std::size_t dx_stride) {
+              const float* dz, std::size_t dz_stride, const float* mask, bool add, float* dx, std::size_t dx_stride) {
   Vec sum[kRows][kInputs];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r)
@@ -403,7 +406,7 @@ void dot_tile(const DenseShape& shape, const float* block, std::size_t inputs_in
     for (int i = 0; i < kInputs; ++i) {
       float total = add_lanes(sum[r][i]);
       if (mask && !(mask[r * dx_stride + i] > 0)) total = 0;
-      dx[r * dx_stride + i] = total;
+      dx[r * dx_stride + i] = add ? dx[r * dx_stride + i] + total : total;
     }
   }
 }
@@ -412,11 +415,11 @@ constexpr std::size_t kDotRows = kRegisters == 32 ? 12 : 6;
 
 template <int kInputs>
 void dot_rows(std::size_t rows, const DenseShape& shape, const float* block, std::size_t inputs_in_block,
-              std::size_t offset, const float* dz, std::size_t dz_stride, const float* mask, float* dx,
+              std::size_t offset, const float* dz, std::size_t dz_stride, const float* mask, bool add, float* dx,
               std::size_t dx_stride) {
 #define MUSTER_ROWS(n) \
   case n:              \
-    return dot_tile<n, kInputs>(shape, block, inputs_in_block, offset, dz, dz_stride, mask, dx, dx_stride)
+    return dot_tile<n, kInputs>(shape, block, inputs_in_block, offset, dz, dz_stride, mask, add, dx, dx_stride)
   switch (rows) {
     MUSTER_ROWS(1);
     MUSTER_ROWS(2);
@@ -438,35 +441,69 @@ void dot_rows(std::size_t rows, const DenseShape& shape, const float* block, std
 #undef MUSTER_ROWS
 }
 
+// Whether sums over lanes beat a panel of its own for the last `count` inputs.
+constexpr bool few_left(std::size_t count, std::size_t out_padded) {
+  return count <= 4 && out_padded >= 128;
+}
+
+constexpr std::size_t kManyInputs = kRegisters == 32 ? 4 : 2;
+constexpr std::size_t kFewInputs = kRegisters == 32 ? 2 : 1;
+
+// dx (+)= dz w^T for inputs [from, to) of a block and at most kDotRows rows.
+void dot_inputs(const DenseShape& shape, std::size_t rows, const float* dz, std::size_t dz_stride, const float* block,
+                std::size_t inputs, std::size_t from, std::size_t to, const float* mask, bool add, float* dx,
+                std::size_t dx_stride) {
+  const std::size_t step = rows <= 6 ? kManyInputs : kFewInputs;
+  std::size_t i = from;
+  for (; i + step <= to; i += step) {
+    const float* m = mask ? mask + i : nullptr;
+    if (rows <= 6) {
+      dot_rows<kManyInputs>(rows, shape, block, inputs, i, dz, dz_stride, m, add, dx + i, dx_stride);
+    } else {
+      dot_rows<kFewInputs>(rows, shape, block, inputs, i, dz, dz_stride, m, add, dx + i, dx_stride);
+    }
+  }
+  for (; i < to; ++i) {
+    const float* m = mask ? mask + i : nullptr;
+    dot_rows<1>(rows, shape, block, inputs, i, dz, dz_stride, m, add, dx + i, dx_stride);
+  }
+}
+
+// The same for any number of rows.
+void dot_all(const DenseShape& shape, std::size_t rows, const float* dz, std::size_t dz_stride, const float* block,
+             std::size_t inputs, std::size_t from, std::size_t to, const float* mask, bool add, float* dx,
+             std::size_t dx_stride) {
+  for (std::size_t r = 0; r < rows; r += 6) {
+    dot_inputs(shape, smaller(6, rows - r), dz + r * dz_stride, dz_stride, block, inputs, from, to,
+               mask ? mask + r * dx_stride : nullptr, add, dx + r * dx_stride, dx_stride);
+  }
+}
+
+void backward_few(const DenseShape& shape, std::uint32_t from, std::uint32_t to, std::size_t rows, const float* dz,
+                  std::size_t dz_stride, const float* w, bool add, float* dx, std::size_t dx_stride) {
+  dot_all(shape, rows, dz, dz_stride, w, shape.in, from, to, nullptr, add, dx, dx_stride);
+}
+
 void backward(const DenseShape& shape, std::uint32_t first, std::uint32_t last, std::size_t rows, const float* dz,
               std::size_t dz_stride, const float* w, const float* mask, float* dx, std::size_t dx_stride,
               float* scratch) {
-  constexpr std::size_t kManyInputs = kRegisters == 32 ? 4 : 2;
-  constexpr std::size_t kFewInputs = kRegisters == 32 ? 2 : 1;
   const std::size_t end = smaller(std::size_t{last} * shape.block, shape.in);
   for (std::size_t begin = std::size_t{first} * shape.block; begin < end; begin += shape.block) {
     const std::size_t inputs = smaller(shape.block, shape.in - begin);
     const float* block = w + begin * shape.out_padded;
+    const float* block_mask = mask ? mask + begin : nullptr;
     // Sums over lanes cost about 3 operations per value of dx, transposing about 5 per 16 weights.
     if (rows <= kDotRows && shape.out_padded >= 8 * rows) {
-      const std::size_t step = rows <= 6 ? kManyInputs : kFewInputs;
-      std::size_t i = 0;
-      for (; i + step <= inputs; i += step) {
-        const float* m = mask ? mask + begin + i : nullptr;
-        if (rows <= 6) {
-          dot_rows<kManyInputs>(rows, shape, block, inputs, i, dz, dz_stride, m, dx + begin + i, dx_stride);
-        } else {
-          dot_rows<kFewInputs>(rows, shape, block, inputs, i, dz, dz_stride, m, dx + begin + i, dx_stride);
-        }
-      }
-      for (; i < inputs; ++i) {
-        const float* m = mask ? mask + begin + i : nullptr;
-        dot_rows<1>(rows, shape, block, inputs, i, dz, dz_stride, m, dx + begin + i, dx_stride);
-      }
+      dot_inputs(shape, rows, dz, dz_stride, block, inputs, 0, inputs, block_mask, false, dx + begin, dx_stride);
       continue;
     }
     for (std::size_t at = 0; at < inputs; at += kPanel) {
       const std::size_t count = smaller(kPanel, inputs - at);
+      // A panel of few inputs would multiply mostly by zero.
+      if (few_left(count, shape.out_padded)) {
+        dot_all(shape, rows, dz, dz_stride, block, inputs, at, at + count, block_mask, false, dx + begin, dx_stride);
+        continue;
+      }
       const std::size_t width = (count + 15) / 16 * 16;
       transpose_panel(shape, block, inputs, at, count, width, scratch);
       multiply_all(rows, width,
@@ -535,7 +572,8 @@ void unpack(const DenseShape& shape, const float* packed, float* flat) {
 }  // namespace
 
 const DenseKernels& dense_kernels() {
-  static constexpr DenseKernels table{forward, backward, update, update_bias, pick, transpose, pack, unpack};
+  static constexpr DenseKernels table{forward, backward,  backward_few, update, update_bias,
+                                      pick,    transpose, pack,         unpack};
   return table;
 }
 

@@ -33,6 +33,9 @@ struct DenseKernels {
   void (*backward)(const DenseShape& shape, std::uint32_t first, std::uint32_t last, std::size_t rows, const float* dz,
                    std::size_t dz_stride, const float* w, const float* mask, float* dx, std::size_t dx_stride,
                    float* scratch);
+  // dx = dz w^T, or with `add` dx += dz w^T, for a few inputs [from, to) alone. For matrices of one block.
+  void (*backward_few)(const DenseShape& shape, std::uint32_t from, std::uint32_t to, std::size_t rows, const float* dz,
+                       std::size_t dz_stride, const float* w, bool add, float* dx, std::size_t dx_stride);
   // target += scale * x^T dz for blocks [first, last); `target` is where block `first` begins. If `ahead` is not null
   // it is brought into the cache meanwhile, line by line at the pace of the work.
   void (*update)(const DenseShape& shape, std::uint32_t first, std::uint32_t last, std::size_t rows, const float* x,

@@ -162,9 +162,12 @@ class Lstm : public Layer {
       float* transposed = dc + batch * width;
       float* panel = transposed + recurrent.out * width;
       dense->transpose(recurrent, weights + input.packed(), transposed);
+      // The last few units, if their panel would hold mostly zeros.
+      constexpr auto kPanel = static_cast<std::uint32_t>(2 * kPad);
+      const std::uint32_t rest = units > kPanel && units % kPanel <= 4 ? units % kPanel : 0;
       const DenseShape turned{.in = recurrent.out,
-                              .out = recurrent.in,
-                              .out_padded = static_cast<std::uint32_t>(width),
+                              .out = units - rest,
+                              .out_padded = static_cast<std::uint32_t>(padded(units - rest)),
                               .block = recurrent.out};
       for (std::size_t t = words; t-- > 0;) {
         const std::size_t at = t * batch * width;
@@ -174,6 +177,10 @@ class Lstm : public Layer {
         // Where every word's state has a reader its gradient is already there; else this is all of it.
         if (t > 0) {
           dense->forward(turned, batch, dz, wide, transposed, every_word ? nullptr : zeros, dh + before, width, false);
+          if (rest > 0) {
+            dense->backward_few(recurrent, units - rest, units, batch, dz, wide, weights + input.packed(), every_word,
+                                dh + before, width);
+          }
         }
       }
       const std::size_t end = input.packed() + recurrent.packed();
