@@ -106,7 +106,9 @@ TEST_F(Group, GroupsNeverCrossEdges) {
   const Finished finished =
       muster({"group", "random", "--labels", labels(), "--edges", column("edge", 2), "--set", "size=4", "--json"});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  for (const json& group : json::parse(finished.out)["groups"]) {
+  const json answer = json::parse(finished.out);
+  ASSERT_FALSE(answer["groups"].empty());
+  for (const json& group : answer["groups"]) {
     for (const json& client : group) EXPECT_EQ(client.get<int>() % 2, group[0].get<int>() % 2);
   }
 }
