@@ -8,14 +8,13 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/random.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -27,33 +26,19 @@ using ::testing::StartsWith;
 
 class File : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "muster-file-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
   void TearDown() override {
     std::error_code ignored;
     fs::permissions(folder_, fs::perms::owner_all, ignored);
-    fs::remove_all(folder_, ignored);
   }
 
-  fs::path put(const std::string& name, const Bytes& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    return folder_ / name;
-  }
+  fs::path put(const std::string& name, const Bytes& bytes) const { return scratch_.write(name, bytes); }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
 };
 
 Bytes text(std::string_view content) {
   return {content.begin(), content.end()};
-}
-
-std::string slurp(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // Bytes that do not compress.
