@@ -9,93 +9,8 @@
 namespace muster {
 namespace {
 
-// The recipes whose state differs: each must be bit-equal at any thread count and after an interruption.
-const std::vector<Settings> kAlgorithms{
-    {},
-    {"local.objective=prox", "local.mu=0.5"},
-    {"local.objective=control-variate", "aggregation.global=control-variate"},
-    {"local.objective=control-variate", "aggregation.global=control-variate", "local.control=gradient"},
-    {"local.objective=dynamic", "aggregation.global=dynamic"},
-    {"aggregation.global=adagrad", "aggregation.server-learning-rate=0.05"},
-    {"aggregation.global=adam", "aggregation.server-learning-rate=0.02"},
-    {"aggregation.global=yogi", "aggregation.server-learning-rate=0.02"},
-    {"local.momentum=0.9", "local.keep-optimizer=true", "local.learning-rate=0.02"},
-    {"local.optimizer=adam", "local.keep-optimizer=true", "local.learning-rate=0.002"},
-    {"aggregation.global=none"},
-    {"faults.drop=0.3", "faults.nan=0.2", "faults.straggle=0.3", "faults.stragglers=partial"},
-    {"local.steps=3", "evaluation.every=2"},
-    {"local.epochs=1.5", "local.weight-decay=0.01", "local.learning-rate-decay=0.9"},
-    {"evaluation.on=both", "data.test-fraction=0.2", "evaluation.clients=0.5"},
-    // Groups: in sequence, growing and formed anew every round; in parallel on edges, drawn by their evenness; in
-    // slots; with a model each; from profiles that clients train for.
-    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=inter-cluster",
-     "plan.groups={growth=\"log\",alpha=2.0,beta=2}", "plan.regroup-every=1", "plan.sample-groups=0.5",
-     "training.mode=sequential", "aggregation.global=uniform"},
-    {"plan.sample-clients=1.0", "data.edges=2", "profile.kind=label-histogram",
-     "grouping.method=coefficient-of-variation", "grouping.min-size=2", "plan.sample-groups=2",
-     "plan.sampling=exp-inverse-cov-squared", "training.group-rounds=2", "plan.regroup-every=3", "faults.drop=0.3"},
-    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=coefficient-of-variation",
-     "grouping.min-size=2", "plan.sample-groups=3", "plan.sampling=inverse-cov", "training.group-rounds=2",
-     "aggregation.global=unbiased", "plan.regroup-every=2", "faults.drop=0.2"},
-    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=coefficient-of-variation",
-     "grouping.min-size=2", "plan.sample-groups=2", "plan.sampling=exp-inverse-cov-squared",
-     "aggregation.global=stabilised", "faults.drop=0.2"},
-    {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=3",
-     "plan.sample-groups=0.5", "training.mode=sequential", "training.passes=2", "aggregation.global=slots",
-     "aggregation.window=3"},
-    {"profile.kind=update-direction", "profile.steps=3", "grouping.method=decomposed-cosine", "grouping.groups=3",
-     "aggregation.global=none", "aggregation.mixing=0.1"},
-    {"profile.kind=update-direction", "profile.steps=3", "profile.clients=5", "grouping.method=mean-absolute-cosine",
-     "grouping.groups=2", "aggregation.global=none", "newcomers.assign=nearest-direction", "newcomers.round=3",
-     "newcomers.clients=2", "plan.sample-clients=4"},
-    {"profile.kind=classifier-weights", "profile.epochs=1", "profile.clients=6", "grouping.method=agglomerative",
-     "grouping.groups=2", "aggregation.global=none", "newcomers.assign=argmin-loss"},
-    {"profile.kind=classifier-weights", "profile.epochs=1", "profile.clients=6", "grouping.method=agglomerative",
-     "grouping.groups=2", "aggregation.global=none", "newcomers.assign=nearest-head"},
-    {"newcomers.round=3", "newcomers.clients=0.5"},
-    {"plan.sample-clients=1.0", "plan.sampling=all", "profile.kind=classifier-weights", "grouping.method=gap-voting",
-     "plan.regroup-on=loss-variance", "local.adapt-epochs=0.5", "aggregation.global=none", "aggregation.start=members"},
-    {"plan.sample-clients=1.0", "profile.kind=update-direction", "grouping.method=bipartition",
-     "plan.regroup-on=bipartition", "plan.regroup-round=2", "aggregation.global=none"},
-    {"plan.sample-clients=1.0", "profile.kind=update-direction", "grouping.method=agglomerative", "grouping.groups=3",
-     "plan.regroup-on=round", "plan.regroup-round=3", "aggregation.global=none", "faults.drop=0.2"},
-    {"profile.kind=classifier-weights", "profile.epochs=1", "grouping.method=agglomerative", "grouping.groups=3",
-     "plan.regroup-every=2", "local.objective=dynamic", "aggregation.global=dynamic", "faults.drop=0.2"},
-};
-
-TEST_F(SimulationTest, SignaturesAreEqualAtAnyThreadCount) {
-  for (const Settings& settings : kAlgorithms) {
-    const RunSummary one = run(small(settings), 1);
-    EXPECT_EQ(one.signature.size(), 16u);
-    EXPECT_EQ(one.signature, run(small(settings), 2).signature);
-    EXPECT_EQ(one.signature, run(small(settings), 5).signature);
-  }
-}
-
 TEST_F(SimulationTest, SeedsMatter) {
   EXPECT_NE(run(small({"seed=1"})).signature, run(small({"seed=2"})).signature);
-}
-
-TEST_F(SimulationTest, AResumedRunHasTheSameSignatureWhereverItStopped) {
-  for (const Settings& settings : kAlgorithms) {
-    const RunSummary whole = run(small(settings));
-    for (const std::uint32_t stop : {1u, 2u, 5u}) {
-      // Stop after `stop` rounds as Ctrl-C does, then lose what came after the last periodic checkpoint as a kill does.
-      Settings shorter = settings;
-      shorter.push_back("rounds=" + std::to_string(stop));
-      if (stop % 2 != 0 && std::find(settings.begin(), settings.end(), "evaluation.every=2") != settings.end())
-        continue;
-      const RunSummary first = run(small(shorter));
-      std::filesystem::remove(list_checkpoints(first.dir / "checkpoint").front());
-      const auto second = resume(first.dir.string(), {"rounds=6"}, options(2));
-      ASSERT_TRUE(second.ok()) << second.error().message;
-      EXPECT_EQ(second->signature, whole.signature) << stop;
-      EXPECT_EQ(second->rounds, 6u);
-      EXPECT_EQ(second->samples_trained, whole.samples_trained);
-      EXPECT_EQ(second->bytes_up, whole.bytes_up);
-      EXPECT_EQ(lines(first.dir / "rounds.jsonl").size(), 6u);
-    }
-  }
 }
 
 TEST_F(SimulationTest, ATornCheckpointFallsBackToTheOneBefore) {
@@ -179,39 +94,6 @@ TEST_F(SimulationTest, CentralisedIsOneClientWithEverything) {
       images({"data.partition=iid", "data.clients=1", "data.samples-max=3000", "data.samples-min=3000", "rounds=10"}));
   EXPECT_EQ(summary.clients, 1u);
   EXPECT_GT(*summary.accuracy_last, 0.7);
-}
-
-TEST_F(SimulationTest, EveryAlgorithmLearns) {
-  for (const Settings& settings : kAlgorithms) {
-    Settings longer = settings;
-    const bool separate = std::ranges::find(settings, "aggregation.global=none") != settings.end();
-    if (separate) longer.push_back("data.test-fraction=0.2");
-    longer.push_back("rounds=60");
-    const RunSummary summary = run(images(longer), 2);
-    ASSERT_TRUE(summary.accuracy_best.has_value());
-    EXPECT_GT(*summary.accuracy_best, 0.4) << (settings.empty() ? "plain" : settings[0]);  // ten classes: 0.1 by chance
-  }
-}
-
-TEST_F(SimulationTest, NoAlgorithmMindsThatEverybodyVanishes) {
-  for (const Settings& settings : kAlgorithms) {
-    Recipe recipe = small(settings);
-    recipe.faults.drop = 1;
-    const RunSummary summary = run(recipe, 2);
-    EXPECT_EQ(summary.rounds, 6u);
-    for (const auto& line : lines(summary.dir / "rounds.jsonl")) EXPECT_EQ(line["participants"], 0);
-  }
-}
-
-TEST_F(SimulationTest, NoAlgorithmMindsThatTooFewAreLeftForItsGroups) {
-  for (const Settings& settings : kAlgorithms) {
-    for (const std::uint64_t seed : {1u, 2u}) {
-      Recipe recipe = small(settings);
-      recipe.seed = seed;
-      recipe.faults.drop = 0.85;
-      EXPECT_EQ(run(recipe, 2).rounds, 6u);
-    }
-  }
 }
 
 TEST_F(SimulationTest, DropsAreRecordedWithTheirReasonsAndCounted) {
