@@ -1,7 +1,7 @@
 # Writes ${OUTPUT}: the recipes of ${RECIPES} (a folder) as string literals, so that an installed binary has them.
 file(GLOB files ${RECIPES}/*.toml)
 list(SORT files)
-set(text "// Generated from recipes/*.toml.\n#include <array>\n\n#include \"engine/recipe.h\"\n\nnamespace muster {\n\n")
+set(text "// Generated from recipes/*.toml.\n#include <array>\n\n#include \"recipe/recipe.h\"\n\nnamespace muster {\n\n")
 string(APPEND text "std::span<const BuiltInRecipe> built_in_recipes() {\n  static constexpr auto recipes = std::to_array<BuiltInRecipe>({\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WE)

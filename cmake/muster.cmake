@@ -1,7 +1,8 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
-set(MUSTER_STAGE_ORDER base data model profile grouping plan solver aggregate train record engine app)
+set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train cost record recipe
+    engine app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.

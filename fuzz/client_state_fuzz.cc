@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "solver/client_state.h"
+#include "clients/client_state.h"
 
 // A manifest as it is, and with the right checksum after it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

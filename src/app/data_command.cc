@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "data/catalogue.h"
 #include "data/picture.h"
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 
 namespace muster {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 #include "record/run_folder.h"
 #include "record/weights_file.h"
 

@@ -11,7 +11,7 @@
 #include "app/commands.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 #include "grouping/client_table.h"
 #include "grouping/group_picture.h"
 #include "grouping/quality.h"

@@ -8,8 +8,8 @@
 
 #include "app/commands.h"
 #include "base/names.h"
-#include "engine/catalogue.h"
-#include "engine/recipe.h"
+#include "recipe/catalogue.h"
+#include "recipe/recipe.h"
 
 namespace muster {
 namespace {

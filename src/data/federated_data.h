@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/catalogue_entry.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "data/samples.h"
@@ -94,11 +95,6 @@ struct DataOptions {
 [[nodiscard]] Augmentation augmentation_of(const DataOptions& options);
 
 // For `muster list` and error messages.
-struct CatalogueEntry {
-  std::string name;
-  std::string summary;
-  std::vector<std::string> keys;
-};
 [[nodiscard]] std::vector<CatalogueEntry> data_sources();
 [[nodiscard]] std::vector<CatalogueEntry> partitions();
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 #include "train/client_link.h"
 #include "train/worker_pool.h"
 

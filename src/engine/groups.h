@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 #include "grouping/quality.h"
 #include "record/checkpoint.h"
 #include "train/collect_profiles.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 #include "record/run_record.h"
 
 namespace muster {

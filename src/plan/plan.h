@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/catalogue_entry.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "data/federated_data.h"
 #include "grouping/grouping.h"
 #include "plan/regroup.h"
 #include "plan/schedule.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/catalogue_entry.h"
 #include "base/result.h"
-#include "data/federated_data.h"
 
 namespace muster {
 

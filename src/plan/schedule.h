@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/catalogue_entry.h"
 #include "base/result.h"
-#include "data/federated_data.h"
 
 namespace muster {
 

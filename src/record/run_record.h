@@ -7,17 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "clients/dropped.h"
+#include "cost/cost.h"
 #include "grouping/quality.h"
-#include "solver/local_solver.h"
 
 namespace muster {
-
-// Bytes in both directions, by the kind of link. Edge to cloud is beside what clients send and receive.
-struct LinkBytes {
-  std::uint64_t client_server = 0;
-  std::uint64_t relay = 0;  // from client to client, through the server
-  std::uint64_t edge_cloud = 0;
-};
 
 struct RoundRecord {
   std::uint32_t round = 0;

@@ -27,24 +27,6 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-std::string_view name(DropReason reason) {
-  switch (reason) {
-    case DropReason::kFault:
-      return "dropped";
-    case DropReason::kStraggler:
-      return "straggler";
-    case DropReason::kNoSamples:
-      return "no-samples";
-    case DropReason::kNonFinite:
-      return "non-finite";
-    case DropReason::kUnreachable:
-      return "unreachable";
-    case DropReason::kMalformed:
-      return "malformed";
-  }
-  return "?";
-}
-
 LocalSolver::LocalSolver(std::shared_ptr<const Network> network, const FederatedData& data, LocalOptions options,
                          const Augmentation& augmentation, const Objective& objective, ClientStates& states,
                          std::uint64_t seed)

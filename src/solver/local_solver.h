@@ -13,9 +13,10 @@
 
 #include "base/ids.h"
 #include "base/rows.h"
+#include "clients/client_state.h"
+#include "clients/dropped.h"
 #include "data/federated_data.h"
 #include "model/executor.h"
-#include "solver/client_state.h"
 #include "solver/objective.h"
 
 namespace muster {
@@ -36,14 +37,6 @@ struct LocalOptions {
   bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
   std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
   ObjectiveOptions objective;
-};
-
-enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable, kMalformed };
-[[nodiscard]] std::string_view name(DropReason reason);
-
-struct Dropped {
-  ClientId client;
-  DropReason reason = DropReason::kFault;
 };
 
 struct LocalUpdate {

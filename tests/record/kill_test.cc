@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "record/checkpoint.h"
 #include "scratch_folder.h"
-#include "solver/client_state.h"
+#include "clients/client_state.h"
 
 namespace muster {
 namespace {

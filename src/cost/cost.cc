@@ -1,4 +1,4 @@
-#include "engine/cost.h"
+#include "cost/cost.h"
 
 #include <algorithm>
 

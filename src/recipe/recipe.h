@@ -12,7 +12,7 @@
 
 #include "aggregate/aggregator.h"
 #include "data/federated_data.h"
-#include "engine/cost.h"
+#include "cost/cost.h"
 #include "grouping/grouping.h"
 #include "model/network.h"
 #include "plan/plan.h"

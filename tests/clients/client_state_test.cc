@@ -1,4 +1,4 @@
-#include "solver/client_state.h"
+#include "clients/client_state.h"
 
 #include <algorithm>
 #include <map>

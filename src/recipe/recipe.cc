@@ -1,11 +1,11 @@
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/names.h"
-#include "engine/keys.h"
+#include "recipe/keys.h"
 
 namespace muster {
 namespace {

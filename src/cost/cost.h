@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "aggregate/aggregator.h"
-#include "data/federated_data.h"
-#include "record/run_record.h"
+#include "base/catalogue_entry.h"
 
 namespace muster {
 
@@ -59,6 +58,13 @@ struct RoundWork {
   double profile_flops = 0;  // of the client that had most to do
   std::uint64_t profile_bytes_down = 0;
   std::uint64_t profile_bytes_up = 0;
+};
+
+// Bytes in both directions, by the kind of link. Edge to cloud is beside what clients send and receive.
+struct LinkBytes {
+  std::uint64_t client_server = 0;
+  std::uint64_t relay = 0;  // from client to client, through the server
+  std::uint64_t edge_cloud = 0;
 };
 
 // A member that is not there any more is sent the model all the same. In a chain only the first download and the last

@@ -1,6 +1,6 @@
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 
-#include "engine/catalogue.h"
+#include "recipe/catalogue.h"
 
 namespace muster {
 namespace {

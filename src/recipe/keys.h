@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 
 namespace muster {
 

@@ -1,6 +1,6 @@
-#include "engine/catalogue.h"
+#include "recipe/catalogue.h"
 
-#include "engine/recipe.h"
+#include "recipe/recipe.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "solver/client_state.h"
+#include "clients/client_state.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "solver/state_log.h"
+#include "clients/state_log.h"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // The table of recipe keys. Each row binds a key to a field of Recipe with its accepted values; everything else about
 // recipes is generic over these rows.
-#include "engine/keys.h"
+#include "recipe/keys.h"
 
 #include <fmt/ranges.h>
 

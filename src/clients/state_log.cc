@@ -1,4 +1,4 @@
-#include "solver/state_log.h"
+#include "clients/state_log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,23 @@
+#include "clients/dropped.h"
+
+namespace muster {
+
+std::string_view name(DropReason reason) {
+  switch (reason) {
+    case DropReason::kFault:
+      return "dropped";
+    case DropReason::kStraggler:
+      return "straggler";
+    case DropReason::kNoSamples:
+      return "no-samples";
+    case DropReason::kNonFinite:
+      return "non-finite";
+    case DropReason::kUnreachable:
+      return "unreachable";
+    case DropReason::kMalformed:
+      return "malformed";
+  }
+  return "?";
+}
+
+}  // namespace muster
