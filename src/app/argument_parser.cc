@@ -89,6 +89,10 @@ Command Command::add_command(const std::string& name, const std::string& summary
   return {app_->add_subcommand(name, summary), outcome_};
 }
 
+void Command::add_alias(const std::string& name) {
+  app_->alias(name);
+}
+
 template <OptionValue T>
 Option Command::add_option(const std::string& name, T& target, const std::string& help) {
   CLI::Option* option = app_->add_option(name, target, help);

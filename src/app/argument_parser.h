@@ -50,8 +50,10 @@ class Option {
 // A handle to the program or one of its commands; copies mean the same command. The CommandLine outlives it.
 class Command {
  public:
-  // Whoever has commands wants one of them on the line.
+  // A parser with commands requires one of them.
   Command add_command(const std::string& name, const std::string& summary);
+  // Another name for this command, which help does not show: an old name that scripts may still use.
+  void add_alias(const std::string& name);
   // "name" is positional, "--name" is not. The target lives until the line has been run.
   template <OptionValue T>
   Option add_option(const std::string& name, T& target, const std::string& help);

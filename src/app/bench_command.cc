@@ -10,11 +10,11 @@ void add_bench_command(Command program) {
   bench.set_footer(
       "Examples:\n  muster bench train --workload a,f --seconds 10 --json\n  muster bench scale\n"
       "  muster bench grouping\n"
-      "  muster bench profile fedavg --set model.name=cnn --rounds 5");
+      "  muster bench phases fedavg --set model.name=cnn --rounds 5");
   add_bench_train_command(bench);
   add_bench_scale_command(bench);
   add_bench_grouping_command(bench);
-  add_bench_profile_command(bench);
+  add_bench_phases_command(bench);
 }
 
 }  // namespace muster

@@ -8,6 +8,6 @@ namespace muster {
 void add_bench_train_command(Command bench);
 void add_bench_scale_command(Command bench);
 void add_bench_grouping_command(Command bench);
-void add_bench_profile_command(Command bench);
+void add_bench_phases_command(Command bench);
 
 }  // namespace muster

@@ -55,8 +55,8 @@ class Simulation {
   Result<RunSummary> run();
 
  private:
-  [[nodiscard]] double* timed(double RunProfile::*seconds) const {
-    return options_.profile ? &(options_.profile->*seconds) : nullptr;
+  [[nodiscard]] double* timed(double RunTimes::*seconds) const {
+    return options_.times ? &(options_.times->*seconds) : nullptr;
   }
   Status set_up();
   Result<std::unique_ptr<Models>> make_models(std::vector<float> initial) const;
@@ -120,13 +120,13 @@ class Simulation {
 Status Simulation::prepare(bool resuming) {
   started_s_ = now_s();
   {
-    const Stopwatch watch(timed(&RunProfile::prepare_s));
+    const Stopwatch watch(timed(&RunTimes::prepare_s));
     MUSTER_TRY(set_up());
     if (resuming) MUSTER_TRY(load_checkpoint());
     MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), state_.round + 1));
   }
   if (const std::string_view why = groups_->due(state_.round + 1); !why.empty()) {
-    const Stopwatch watch(timed(&RunProfile::run_s));
+    const Stopwatch watch(timed(&RunTimes::run_s));
     MUSTER_TRY(form_groups(state_.round + 1, why, formed_early_));
   }
   if (options_.say)
@@ -152,11 +152,11 @@ Status Simulation::set_up() {
                                                      *objective_, *states_, recipe_.seed));
     links_.push_back(make_in_process_link(*solvers_.back(), recipe_.faults, partial, recipe_.seed));
   }
-  if (RunProfile* profile = options_.profile) {
-    profile->threads = threads;
-    profile->solvers.resize(threads);
+  if (RunTimes* times = options_.times) {
+    times->threads = threads;
+    times->solvers.resize(threads);
     for (std::uint32_t worker = 0; worker < threads; ++worker) {
-      solvers_[worker]->set_profile(&profile->solvers[worker]);
+      solvers_[worker]->set_times(&times->solvers[worker]);
     }
   }
   host_ = make_thread_host(*pool_, links_);
@@ -205,7 +205,7 @@ std::vector<float> Simulation::profile_start() const {
 }
 
 Status Simulation::form_groups(std::uint32_t round, std::string_view why, RoundRecord& record) {
-  const Stopwatch watch(timed(&RunProfile::group_s));
+  const Stopwatch watch(timed(&RunTimes::group_s));
   std::vector<std::uint32_t> selected;
   for (const ClientTally& tally : state_.tallies) selected.push_back(tally.trained);
   const std::vector<float> start = profile_start();
@@ -230,7 +230,7 @@ Status Simulation::account(const GroupsFormed& formed, RoundRecord& record) {
   record.profile_flops += formed.slowest_flops;
   for (const Dropped& dropped : formed.dropped) record.dropped.push_back(dropped);
   state_.totals.group_s += formed.seconds;
-  if (options_.profile) options_.profile->group_s -= formed.profile_s;  // the stopwatch around it counts all
+  if (options_.times) options_.times->group_s -= formed.profile_s;  // the stopwatch around it counts all
   state_.totals.samples_trained += formed.samples_trained;
   if (options_.say) {
     for (const std::string& note : formed.notes) options_.say(note);
@@ -242,7 +242,7 @@ Result<RunSummary> Simulation::run() {
   progress_.emplace(options_.quiet, recipe_.rounds, state_.round + 1);
   StopReason reason = StopReason::kRounds;
   if (options_.on_round) options_.on_round(0);
-  const Stopwatch watch(timed(&RunProfile::run_s));
+  const Stopwatch watch(timed(&RunTimes::run_s));
   while (state_.round < recipe_.rounds) {
     const double begun_s = now_s();
     RoundRecord record = std::exchange(formed_early_, {});
@@ -311,7 +311,7 @@ Status Simulation::complete_waiting() {
 
 Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
   if (!groups_->places_newcomers()) {
-    const Stopwatch watch(timed(&RunProfile::plan_s));
+    const Stopwatch watch(timed(&RunTimes::plan_s));
     return plan_round(recipe_.plan, groups_->grouping(), recipe_.seed, record.round, groups_->cov());
   }
   // Clients are drawn from all that are there; those in no group are placed first.
@@ -319,7 +319,7 @@ Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
   const RoundPlan drawn = plan_round(recipe_.plan, present, recipe_.seed, record.round);
   const std::span<const ClientId> clients = drawn.members(0, present);
   {
-    const Stopwatch watch(timed(&RunProfile::group_s));
+    const Stopwatch watch(timed(&RunTimes::group_s));
     std::vector<float> start;
     if (recipe_.newcomers.assign == "argmin-loss") {
       for (std::uint32_t g = 0; g < models_->count(); ++g) {
@@ -338,7 +338,7 @@ Result<RoundPlan> Simulation::make_plan(RoundRecord& record) {
 Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   const double begun_s = now_s();
   {
-    const Stopwatch watch(timed(&RunProfile::aggregate_s));
+    const Stopwatch watch(timed(&RunTimes::aggregate_s));
     models_->begin();
   }
   const std::span<const float> broadcast = models_->broadcast();
@@ -392,7 +392,7 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   double weight = 0;
   std::size_t index = 0;
   const auto accept = [&](GroupUpdate& update) {
-    const Stopwatch watch(timed(&RunProfile::aggregate_s));
+    const Stopwatch watch(timed(&RunTimes::aggregate_s));
     update.importance = importance[index];
     if (measures && !trainer_->divisible()) keep(update);
     work.drawn.push_back({static_cast<std::uint32_t>(tasks[index].members.size()), update.members});
@@ -431,7 +431,7 @@ Status Simulation::train_round(const RoundPlan& plan, RoundRecord& record) {
   MUSTER_TRY(complete_waiting());
   if (adaptive_) adaptive_->end_round();
   {
-    const Stopwatch watch(timed(&RunProfile::aggregate_s));
+    const Stopwatch watch(timed(&RunTimes::aggregate_s));
     models_->finish(plan.round);
   }
   if (measures) {
@@ -492,7 +492,7 @@ void Simulation::observe(const GroupUpdate& member) {
 
 // Has what the groups wait for happened in the round that has just been trained?
 Status Simulation::follow_event(RoundRecord& record) {
-  const Stopwatch watch(timed(&RunProfile::group_s));
+  const Stopwatch watch(timed(&RunTimes::group_s));
   const RegroupOptions& regroup = recipe_.plan.regroup;
   if (!observing_ || observed_.clients.empty()) return {};
   if (regroup.on == "bipartition") {
@@ -587,7 +587,7 @@ void Simulation::sign(const RoundRecord& record) {
 }
 
 Status Simulation::write_round(const RoundRecord& record) {
-  const Stopwatch watch(timed(&RunProfile::records_s));
+  const Stopwatch watch(timed(&RunTimes::records_s));
   // Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
   const auto scalar = [&](const char* tag, const std::optional<double>& value) {
     if (value) (void)events_->scalar(record.round, tag, *value);
@@ -611,7 +611,7 @@ std::optional<StopReason> Simulation::stop_after(const RoundRecord& record) cons
 }
 
 Status Simulation::save_checkpoint() {
-  const Stopwatch watch(timed(&RunProfile::checkpoints_s));
+  const Stopwatch watch(timed(&RunTimes::checkpoints_s));
   Checkpoint checkpoint{.round = state_.round};
   checkpoint.put_string("recipe", format_recipe(recipe_));
   models_->save(checkpoint);
@@ -683,7 +683,7 @@ RunSummary Simulation::summarise(StopReason reason) const {
 }
 
 Status Simulation::write_results(const RunSummary& summary) {
-  const Stopwatch watch(timed(&RunProfile::records_s));
+  const Stopwatch watch(timed(&RunTimes::records_s));
   MUSTER_TRY(folder_.write("summary.json", to_json(summary) + "\n"));
   const std::span<const float> accuracy = evaluator_->client_accuracy();
   const std::vector<GroupId> group_of = groups_of_clients(groups_->grouping(), data_->clients());

@@ -12,7 +12,7 @@
 namespace muster {
 
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
-struct RunProfile {
+struct RunTimes {
   std::uint32_t threads = 0;
   double prepare_s = 0;  // before the first groups
   double run_s = 0;      // all groups, rounds and results, of which
@@ -21,7 +21,7 @@ struct RunProfile {
   double aggregate_s = 0;
   double records_s = 0;  // lines, events, the files at the end
   double checkpoints_s = 0;
-  std::vector<SolverProfile> solvers;  // one per thread
+  std::vector<SolverTimes> solvers;  // one per thread
 };
 
 struct SimulationOptions {
@@ -32,7 +32,7 @@ struct SimulationOptions {
       nullptr;  // when it becomes true the current round ends, is saved, and that is all
   std::function<void(const std::string&)> say;        // notes for people, e.g. what data were found
   std::function<void(std::uint32_t round)> on_round;  // called with 0 when all is ready, then after every round
-  RunProfile* profile = nullptr;                      // filled as the run goes on; borrowed
+  RunTimes* times = nullptr;                          // filled as the run goes on; borrowed
 };
 
 // Trains, evaluates, records. A run that diverges is a result, not an error.

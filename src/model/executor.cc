@@ -55,10 +55,10 @@ void run(std::span<const Call> calls, const Pass& pass) {
   for (const Call& call : calls) call(pass);
 }
 
-void run(std::span<const Call> calls, const Pass& pass, ExecutorProfile& profile,
-         double ExecutorProfile::LayerTime::*seconds) {
+void run(std::span<const Call> calls, const Pass& pass, ExecutorTimes& times,
+         double ExecutorTimes::LayerTime::*seconds) {
   for (const Call& call : calls) {
-    const Stopwatch watch(&(profile.layers[call.layer].*seconds));
+    const Stopwatch watch(&(times.layers[call.layer].*seconds));
     call(pass);
   }
 }
@@ -106,7 +106,7 @@ struct Executor::Impl {
   bool has_drift = false;
   double adam_steps = 0;
   FixedRows fixed_rows;
-  ExecutorProfile* profile = nullptr;
+  ExecutorTimes* times = nullptr;
 
   Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
     MUSTER_CHECK(network && max_batch >= 1, "an executor needs a network and a batch size");
@@ -176,9 +176,9 @@ struct Executor::Impl {
     return {result.sum, result.correct};
   }
 
-  void name_profiled_layers(const Plan& made) const {
-    if (!profile->layers.empty()) return;
-    for (const std::string& name : made.lists.layers) profile->layers.push_back({.name = name});
+  void name_timed_layers(const Plan& made) const {
+    if (!times->layers.empty()) return;
+    for (const std::string& name : made.lists.layers) times->layers.push_back({.name = name});
   }
 
   // In how many parts to train a batch.
@@ -230,14 +230,14 @@ struct Executor::Impl {
 
   BatchResult forward_backward_whole(std::uint32_t batch, const Pass& pass) {
     const Plan& made = plan(batch);
-    if (profile) name_profiled_layers(made);
-    run_timed(made.lists.train, pass, &ExecutorProfile::LayerTime::forward_s);
+    if (times) name_timed_layers(made);
+    run_timed(made.lists.train, pass, &ExecutorTimes::LayerTime::forward_s);
     BatchResult result;
     {
-      const Stopwatch watch(timed(&ExecutorProfile::loss_s));
+      const Stopwatch watch(timed(&ExecutorTimes::loss_s));
       result = loss(made, batch, true);
     }
-    run_timed(made.lists.backward, pass, &ExecutorProfile::LayerTime::backward_s);
+    run_timed(made.lists.backward, pass, &ExecutorTimes::LayerTime::backward_s);
     return result;
   }
 
@@ -263,19 +263,19 @@ struct Executor::Impl {
     const DenseShape& matrix = *first_matrix();
     const std::span<const Call> forward = std::span(made.lists.train).subspan(1);
     const std::span<const Call> backward = std::span(made.lists.backward).first(made.lists.backward.size() - 1);
-    if (profile) name_profiled_layers(made);
-    ExecutorProfile::LayerTime* first = profile ? profile->layers.data() : nullptr;
+    if (times) name_timed_layers(made);
+    ExecutorTimes::LayerTime* first = times ? times->layers.data() : nullptr;
     {
       const Stopwatch watch(first ? &first->forward_s : nullptr);
       fixed_rows.forward(rows, weights.data() + matrix.packed(), made.first);
     }
-    run_timed(forward, pass, &ExecutorProfile::LayerTime::forward_s);
+    run_timed(forward, pass, &ExecutorTimes::LayerTime::forward_s);
     BatchResult result;
     {
-      const Stopwatch watch(timed(&ExecutorProfile::loss_s));
+      const Stopwatch watch(timed(&ExecutorTimes::loss_s));
       result = loss(made, batch, true);
     }
-    run_timed(backward, pass, &ExecutorProfile::LayerTime::backward_s);
+    run_timed(backward, pass, &ExecutorTimes::LayerTime::backward_s);
     const Stopwatch watch(first ? &first->backward_s : nullptr);
     fixed_rows.backward(rows, made.first, pass);
     dense_kernels().update_bias(batch, matrix.out_padded, made.first.gradient, made.first.sample_stride, pass.scale,
@@ -283,15 +283,15 @@ struct Executor::Impl {
     return result;
   }
 
-  void run_timed(std::span<const Call> calls, const Pass& pass, double ExecutorProfile::LayerTime::*seconds) const {
-    if (profile) {
-      run(calls, pass, *profile, seconds);
+  void run_timed(std::span<const Call> calls, const Pass& pass, double ExecutorTimes::LayerTime::*seconds) const {
+    if (times) {
+      run(calls, pass, *times, seconds);
     } else {
       run(calls, pass);
     }
   }
 
-  double* timed(double ExecutorProfile::*seconds) const { return profile ? &(profile->*seconds) : nullptr; }
+  double* timed(double ExecutorTimes::*seconds) const { return times ? &(times->*seconds) : nullptr; }
 
   void ensure(Floats& buffer) const {
     if (buffer.empty()) buffer = Floats(weights.size());
@@ -331,7 +331,7 @@ std::uint32_t Executor::max_batch() const {
 void Executor::load(std::span<const float> flat) {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
   MUSTER_CHECK(!impl_->fixed_rows.active(), "loading amid fixed rows");
-  const Stopwatch watch(impl_->timed(&ExecutorProfile::load_s));
+  const Stopwatch watch(impl_->timed(&ExecutorTimes::load_s));
   impl_->pack(flat.data(), impl_->weights);
   for (const Statistic& place : impl_->statistic_places) {
     std::memcpy(impl_->statistics.data() + place.at, flat.data() + place.flat, place.size * sizeof(float));
@@ -341,7 +341,7 @@ void Executor::load(std::span<const float> flat) {
 void Executor::store(std::span<float> flat) const {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
   MUSTER_CHECK(!impl_->fixed_rows.active(), "storing amid fixed rows");
-  const Stopwatch watch(impl_->timed(&ExecutorProfile::store_s));
+  const Stopwatch watch(impl_->timed(&ExecutorTimes::store_s));
   impl_->unpack(impl_->weights, flat.data());
   for (const Statistic& place : impl_->statistic_places) {
     std::memcpy(flat.data() + place.flat, impl_->statistics.data() + place.at, place.size * sizeof(float));
@@ -427,7 +427,7 @@ BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
   pass.scale = 1 / static_cast<float>(batch);
   pass.gradient = impl_->gradient.data();
   const BatchResult result = impl_->forward_backward(batch, pass);
-  const Stopwatch watch(impl_->timed(&ExecutorProfile::step_s));
+  const Stopwatch watch(impl_->timed(&ExecutorTimes::step_s));
   impl_->step(rule);
   return result;
 }
@@ -448,7 +448,7 @@ std::size_t Executor::fixed_row_stride() const {
 }
 
 void Executor::begin_fixed_rows() {
-  const Stopwatch watch(impl_->timed(&ExecutorProfile::load_s));
+  const Stopwatch watch(impl_->timed(&ExecutorTimes::load_s));
   impl_->fixed_rows.begin(impl_->weights.data(), impl_->drift_or_null());
 }
 
@@ -458,7 +458,7 @@ BatchResult Executor::train_fixed_rows(std::span<const std::uint32_t> rows, cons
 }
 
 void Executor::end_fixed_rows() {
-  const Stopwatch watch(impl_->timed(&ExecutorProfile::store_s));
+  const Stopwatch watch(impl_->timed(&ExecutorTimes::store_s));
   impl_->fixed_rows.end(impl_->weights.data(), impl_->drift_or_null());
 }
 
@@ -492,8 +492,8 @@ void Executor::logits(std::uint32_t batch, std::span<float> out) const {
   }
 }
 
-void Executor::set_profile(ExecutorProfile* profile) {
-  impl_->profile = profile;
+void Executor::set_times(ExecutorTimes* times) {
+  impl_->times = times;
 }
 
 std::size_t Executor::arena_bytes() const {

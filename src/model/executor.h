@@ -39,7 +39,7 @@ struct BatchResult {
 
 // Where an executor's time goes, in seconds. Layers in the order of the network, a composite before its parts (and
 // without their time).
-struct ExecutorProfile {
+struct ExecutorTimes {
   struct LayerTime {
     std::string name;
     double forward_s = 0;
@@ -109,9 +109,9 @@ class Executor {
 
   [[nodiscard]] std::size_t arena_bytes() const;
 
-  // Adds the time of everything but evaluate() to `profile` (borrowed) from now on; null: no more, which is the
+  // Adds the time of everything but evaluate() to `times` (borrowed) from now on; null: no more, which is the
   // default.
-  void set_profile(ExecutorProfile* profile);
+  void set_times(ExecutorTimes* times);
 
  private:
   struct Impl;

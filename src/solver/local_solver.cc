@@ -56,15 +56,15 @@ std::uint64_t LocalSolver::step_budget(const LocalWork& wanted, std::uint32_t sa
 }
 
 Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
-  const Stopwatch watch(timed(&SolverProfile::train_s));
-  executor_.set_profile(profile_ ? &profile_->executor : nullptr);
+  const Stopwatch watch(timed(&SolverTimes::train_s));
+  executor_.set_times(times_ ? &times_->executor : nullptr);
   const Network& network = executor_.network();
   const Objective& objective = task.trial ? *plain_ : objective_;
   const std::uint32_t samples = data_.train_count(task.client);
   if (samples == 0) return TrainReply{Dropped{task.client, DropReason::kNoSamples}};
   SampleView view;
   {
-    const Stopwatch making(timed(&SolverProfile::samples_s));
+    const Stopwatch making(timed(&SolverTimes::samples_s));
     view = data_.train(task.client, buffer_);
   }
 
@@ -140,7 +140,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
         std::int32_t* labels = executor_.labels(batch);
         for (std::uint32_t i = 0; i < batch; ++i) labels[i] = fixed_labels_[chosen[i]];
       } else {
-        const Stopwatch gathering(timed(&SolverProfile::gather_s));
+        const Stopwatch gathering(timed(&SolverTimes::gather_s));
         gather(view, chosen, augmentation_, &augment, executor_.input(batch), executor_.labels(batch));
       }
       const BatchResult result = fixed ? executor_.train_fixed_rows(chosen, rule) : executor_.train(batch, rule);
@@ -189,7 +189,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
 
 void LocalSolver::begin_fixed_rows(const SampleView& view) {
   {
-    const Stopwatch gathering(timed(&SolverProfile::gather_s));
+    const Stopwatch gathering(timed(&SolverTimes::gather_s));
     float* rows = executor_.prepare_fixed_rows(static_cast<std::uint32_t>(view.size()));
     fixed_labels_.resize(view.size());
     for (std::uint32_t i = 0; i < view.size(); ++i) {
@@ -218,8 +218,8 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
 }
 
 Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view) {
-  const Stopwatch watch(timed(&SolverProfile::evaluate_s));
-  executor_.set_profile(nullptr);
+  const Stopwatch watch(timed(&SolverTimes::evaluate_s));
+  executor_.set_times(nullptr);
   if (!model.empty()) executor_.load(model);
   Evaluation total{.samples = view.size()};
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
@@ -237,7 +237,7 @@ Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView&
 std::vector<Evaluation> LocalSolver::evaluate_training(const RowsView<float>& models, ClientId client) {
   SampleView view;
   {
-    const Stopwatch making(timed(&SolverProfile::evaluate_s));
+    const Stopwatch making(timed(&SolverTimes::evaluate_s));
     view = data_.train(client, buffer_);
   }
   std::vector<Evaluation> evaluations;
@@ -247,8 +247,8 @@ std::vector<Evaluation> LocalSolver::evaluate_training(const RowsView<float>& mo
 
 void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
                                    std::span<std::int32_t> labels) {
-  const Stopwatch watch(timed(&SolverProfile::evaluate_s));
-  executor_.set_profile(nullptr);
+  const Stopwatch watch(timed(&SolverTimes::evaluate_s));
+  executor_.set_times(nullptr);
   executor_.load(model);
   const std::size_t width = executor_.network().outputs();
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
@@ -270,7 +270,7 @@ Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, Cl
   }
   SampleView view;
   {
-    const Stopwatch making(timed(&SolverProfile::evaluate_s));
+    const Stopwatch making(timed(&SolverTimes::evaluate_s));
     view = data_.test(client, buffer_);
   }
   return evaluate(model, view);

@@ -79,12 +79,12 @@ struct Evaluation {
 };
 
 // Where a solver's time goes, in seconds.
-struct SolverProfile {
+struct SolverTimes {
   double train_s = 0;     // all of train(), of which
   double samples_s = 0;   // having the client's samples (virtual clients generate them)
   double gather_s = 0;    // batches as floats
   double evaluate_s = 0;  // all of evaluate() and evaluate_client()
-  ExecutorProfile executor;
+  ExecutorTimes executor;
 };
 
 // One per worker; not thread-safe. `data`, `objective` and `states` outlive it and are shared.
@@ -109,11 +109,11 @@ class LocalSolver {
   [[nodiscard]] const Network& network() const { return executor_.network(); }
   [[nodiscard]] const FederatedData& data() const { return data_; }
 
-  // Adds to `profile` (borrowed) from now on; null: no more, which is the default.
-  void set_profile(SolverProfile* profile) { profile_ = profile; }
+  // Adds to `times` (borrowed) from now on; null: no more, which is the default.
+  void set_times(SolverTimes* times) { times_ = times; }
 
  private:
-  [[nodiscard]] double* timed(double SolverProfile::*seconds) { return profile_ ? &(profile_->*seconds) : nullptr; }
+  [[nodiscard]] double* timed(double SolverTimes::*seconds) { return times_ ? &(times_->*seconds) : nullptr; }
   [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
   // Makes all of the client's samples, in order, the executor's fixed rows.
   void begin_fixed_rows(const SampleView& view);
@@ -128,7 +128,7 @@ class LocalSolver {
   ClientStates& states_;
   const std::uint64_t seed_;
 
-  SolverProfile* profile_ = nullptr;
+  SolverTimes* times_ = nullptr;
   Executor executor_;
   SampleBuffer buffer_;
   std::vector<std::uint32_t> order_;

@@ -143,9 +143,9 @@ TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
   EXPECT_EQ(warned, json["reference_blas"] == "reference") << json["reference_blas"];
 }
 
-TEST_F(BenchCommand, ProfilePartsMakeUpTheWholeRun) {
+TEST_F(BenchCommand, PhasesMakeUpTheWholeRun) {
   const Finished finished =
-      bench({"profile", "fedavg", "--rounds", "2", "--threads", "2", "--json", "--set", "data.source=blobs", "--set",
+      bench({"phases", "fedavg", "--rounds", "2", "--threads", "2", "--json", "--set", "data.source=blobs", "--set",
              "data.clients=20", "--set", "plan.sample-clients=5", "--set", "model.name=cnn"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto json = nlohmann::json::parse(finished.out);
@@ -168,6 +168,10 @@ TEST_F(BenchCommand, ProfilePartsMakeUpTheWholeRun) {
   }
   EXPECT_GT(overhead, 0);
   EXPECT_NEAR(json["overhead"], overhead / json["run_s"].get<double>(), 1e-9);
+}
+
+TEST_F(BenchCommand, PhasesStillAnswerToTheirOldName) {
+  EXPECT_EQ(bench({"profile", "demo", "--rounds", "1", "--set", "data.source=blobs", "--json"}).status, 0);
 }
 
 TEST_F(BenchCommand, UnknownWorkloadsAreUsageErrors) {

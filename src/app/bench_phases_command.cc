@@ -1,4 +1,4 @@
-// `muster bench profile`: where the time of a run goes, in shares of wall time times threads.
+// `muster bench phases`: where the time of a run goes, in shares of wall time times threads.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,15 +27,15 @@ struct Part {
 };
 
 // What a federation needs beside training and evaluation, as a share of the wall time.
-double overhead_of(const RunProfile& profile) {
-  return (profile.group_s + profile.plan_s + profile.aggregate_s + profile.records_s) / profile.run_s;
+double overhead_of(const RunTimes& times) {
+  return (times.group_s + times.plan_s + times.aggregate_s + times.records_s) / times.run_s;
 }
 
 // Every part once; the last, idle, is what remains of all threads' time.
-std::vector<Part> parts_of(const RunProfile& profile) {
+std::vector<Part> parts_of(const RunTimes& times) {
   std::vector<Part> parts;
-  SolverProfile sum;
-  for (const SolverProfile& solver : profile.solvers) {
+  SolverTimes sum;
+  for (const SolverTimes& solver : times.solvers) {
     sum.train_s += solver.train_s;
     sum.samples_s += solver.samples_s;
     sum.gather_s += solver.gather_s;
@@ -54,8 +54,8 @@ std::vector<Part> parts_of(const RunProfile& profile) {
       }
     }
   }
-  parts.push_back({"grouping", "", profile.group_s});
-  parts.push_back({"plan", "", profile.plan_s});
+  parts.push_back({"grouping", "", times.group_s});
+  parts.push_back({"plan", "", times.plan_s});
   const std::size_t before = parts.size();
   parts.push_back({"samples", "", sum.samples_s});
   parts.push_back({"gather", "", sum.gather_s});
@@ -70,71 +70,70 @@ std::vector<Part> parts_of(const RunProfile& profile) {
   double local = 0;
   for (std::size_t i = before; i < parts.size(); ++i) local += parts[i].seconds;
   parts.push_back({"local rest", "", std::max(0.0, sum.train_s - local)});
-  parts.push_back({"aggregation", "", profile.aggregate_s});
+  parts.push_back({"aggregation", "", times.aggregate_s});
   parts.push_back({"evaluation", "", sum.evaluate_s});
-  parts.push_back({"records", "", profile.records_s});
-  parts.push_back({"checkpoints", "", profile.checkpoints_s});
+  parts.push_back({"records", "", times.records_s});
+  parts.push_back({"checkpoints", "", times.checkpoints_s});
   double busy = 0;
   for (const Part& part : parts) busy += part.seconds;
-  parts.push_back({"idle", "", std::max(0.0, profile.run_s * profile.threads - busy)});
+  parts.push_back({"idle", "", std::max(0.0, times.run_s * times.threads - busy)});
   return parts;
 }
 
-void print(const RunProfile& profile, const RunSummary& summary, bool json) {
-  const std::vector<Part> parts = parts_of(profile);
-  const double all_s = profile.run_s * profile.threads;
+void print(const RunTimes& times, const RunSummary& summary, bool json) {
+  const std::vector<Part> parts = parts_of(times);
+  const double all_s = times.run_s * times.threads;
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Part& part : parts) {
       list.push_back({{"part", part.name}, {"seconds", part.seconds}, {"share", part.seconds / all_s}});
       if (!part.layer.empty()) list.back()["layer"] = part.layer;
     }
-    const nlohmann::ordered_json object{
-        {"recipe", summary.recipe},         {"rounds", summary.rounds},
-        {"threads", profile.threads},       {"prepare_s", profile.prepare_s},
-        {"run_s", profile.run_s},           {"samples_trained", summary.samples_trained},
-        {"overhead", overhead_of(profile)}, {"parts", list}};
+    const nlohmann::ordered_json object{{"recipe", summary.recipe},       {"rounds", summary.rounds},
+                                        {"threads", times.threads},       {"prepare_s", times.prepare_s},
+                                        {"run_s", times.run_s},           {"samples_trained", summary.samples_trained},
+                                        {"overhead", overhead_of(times)}, {"parts", list}};
     fmt::print("{}\n", object.dump());
     return;
   }
   fmt::print("{}: {} rounds in {:.3f} s on {} threads, after {:.3f} s of preparation; {}, {} parameters\n",
-             summary.recipe, summary.rounds, profile.run_s, profile.threads, profile.prepare_s, summary.data,
+             summary.recipe, summary.rounds, times.run_s, times.threads, times.prepare_s, summary.data,
              summary.parameters);
   for (const Part& part : parts) {
     if (part.seconds == 0) continue;
     fmt::print("{:<12} {:<24} {:>9.4f} s {:>6.1f} %\n", part.name, part.layer, part.seconds,
                100 * part.seconds / all_s);
   }
-  fmt::print("grouping, plan, aggregation and records: {:.2f} % of the wall time\n", 100 * overhead_of(profile));
+  fmt::print("grouping, plan, aggregation and records: {:.2f} % of the wall time\n", 100 * overhead_of(times));
 }
 
-Status bench_profile(const Arguments& arguments) {
+Status bench_phases(const Arguments& arguments) {
   MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   if (arguments.rounds > 0) recipe.rounds = arguments.rounds;
   MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-  RunProfile profile;
-  MUSTER_ASSIGN(
-      const RunSummary summary,
-      simulate(recipe, {.threads = arguments.threads, .out = folder.path(), .quiet = true, .profile = &profile}));
-  print(profile, summary, arguments.json);
+  RunTimes times;
+  MUSTER_ASSIGN(const RunSummary summary,
+                simulate(recipe, {.threads = arguments.threads, .out = folder.path(), .quiet = true, .times = &times}));
+  print(times, summary, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   return {};
 }
 
 }  // namespace
 
-void add_bench_profile_command(Command bench) {
+void add_bench_phases_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
-  Command command = bench.add_command("profile", "Where the time of a run goes");
+  Command command = bench.add_command("phases", "Where the time of a run goes");
+  command.add_alias("profile");
   command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file; default: demo");
   command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
       .one_at_a_time();
   command.add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's").at_least(1);
   command.add_option("--threads", arguments->threads, "Worker threads; default: all cores").between(1, 1024);
   command.add_flag("--json", arguments->json, "The result as one JSON object");
-  command.set_footer("Example:\n  muster bench profile fedavg --set model.name=cnn --rounds 5 --threads 1");
-  command.set_action([arguments] { return bench_profile(*arguments); });
+  command.set_footer("Example:\n  muster bench phases fedavg --set model.name=cnn --rounds 5 --threads 1");
+  command.set_action([arguments] { return bench_phases(*arguments); });
 }
 
 }  // namespace muster
