@@ -1,7 +1,5 @@
 #include "aggregate/aggregator.h"
 
-#include "base/names.h"
-
 namespace muster {
 
 void WeightedMean::reset(std::size_t size) {
@@ -18,22 +16,6 @@ void WeightedMean::add(std::span<const float> values, double weight) {
 
 void WeightedMean::store(std::span<float> out) const {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(mean(i));
-}
-
-Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& options, const AggregatorSizes& sizes) {
-  // Stabilised is the same mean, of groups that differ in importance.
-  if (options.global == "samples-weighted" || options.global == "stabilised") return make_mean(true, sizes);
-  if (options.global == "uniform") return make_mean(false, sizes);
-  if (options.global == "unbiased") return make_unbiased_sum(sizes);
-  if (options.global == "adagrad") return make_server_optimizer(ServerRule::kAdagrad, options, sizes);
-  if (options.global == "adam") return make_server_optimizer(ServerRule::kAdam, options, sizes);
-  if (options.global == "yogi") return make_server_optimizer(ServerRule::kYogi, options, sizes);
-  if (options.global == "control-variate") return make_control_variate_server(options.server_learning_rate, sizes);
-  if (options.global == "dynamic") return make_dynamic_server(sizes);
-  const std::vector<std::string> accepted{"samples-weighted", "uniform", "unbiased", "stabilised",
-                                          "adagrad",          "adam",    "yogi",     "control-variate",
-                                          "dynamic",          "none"};
-  return Error{ErrorCode::kUsage, "aggregation.global: " + unknown_name("aggregation", options.global, accepted)};
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ struct GroupUpdate {
 // The [aggregation] section of a recipe.
 struct AggregationOptions {
   std::string in_group = "samples-weighted";  // samples-weighted | uniform
-  std::string global = "samples-weighted";    // see make_aggregator
+  std::string global = "samples-weighted";    // a name from aggregations()
   double server_learning_rate = 1;
   double beta1 = 0.9;
   double beta2 = 0.99;
@@ -71,8 +72,9 @@ class Aggregator {
  public:
   virtual ~Aggregator() = default;
 
-  // begin, add for every group in ascending order, finish. `model` is the flat vector the groups started from; it stays
-  // as it is, where it is, until finish.
+  // begin, add for every group in ascending order, finish. `model` is the flat vector the groups started from; it is
+  // neither moved nor changed before finish. Sizes are preconditions: whoever takes updates from outside the process
+  // (the Federation port) checks them before they come here.
   virtual void begin(std::span<const float> model) = 0;
   virtual void add(const GroupUpdate& update) = 0;
   // Writes the next model. With no usable update the model stays as it was.
@@ -93,7 +95,44 @@ struct AggregatorSizes {
   double alpha = 0;           // of the dynamic objective
 };
 
-// samples-weighted | uniform | unbiased | stabilised | adagrad | adam | yogi | control-variate | dynamic
+// Whose models a run keeps.
+enum class ModelKeeping {
+  kShared,    // one for everybody, which an Aggregator merges
+  kPerGroup,  // one per group; nothing merges them
+  kSlots,     // a few, at which groups take turns between averages
+};
+
+// How a rule makes up for groups being drawn with unequal probabilities; see draw_corrections().
+enum class DrawCorrection { kNone, kUnbiased, kStabilised };
+
+// One choice of aggregation.global.
+struct AggregationEntry {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> keys;  // of [aggregation], that mean something for this choice only
+  ModelKeeping models = ModelKeeping::kShared;
+  DrawCorrection draw = DrawCorrection::kNone;
+  std::string pairs_with;  // the only local.objective it works with; empty: any that needs no server of its own
+};
+
+// Makes an aggregator for one run; called once, with options that were checked.
+using AggregatorFactory =
+    std::function<std::unique_ptr<Aggregator>(const AggregationOptions& options, const AggregatorSizes& sizes)>;
+
+// The catalogue: the built-in choices in a fixed order, then those added. Thread-safe, as is all that follows.
+[[nodiscard]] std::vector<AggregationEntry> aggregations();
+// Null for an unknown name. Entries stay where they are as long as the process lives.
+[[nodiscard]] const AggregationEntry* find_aggregation(const std::string& name);
+
+// Adds a choice for every recipe read from now on. The model must be a shared one; every key must be one that a
+// built-in choice has. Refuses a name that is taken.
+Status add_aggregation(AggregationEntry entry, AggregatorFactory factory);
+
+// Precondition of a run, checked when its recipe is read: some objectives need the server that knows them (SCAFFOLD,
+// FedDyn), and those servers need their objective.
+[[nodiscard]] Status check_pairing(const std::string& global, const std::string& objective);
+
+// Fails for unknown names, and for choices that keep more than one model: nothing merges those.
 [[nodiscard]] Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& options,
                                                                   const AggregatorSizes& sizes);
 
@@ -103,8 +142,8 @@ struct AggregatorSizes {
 // The importance of each drawn group, from the logarithm of its probability p of being drawn, with `samples` in all
 // groups together (n). Precondition: corrects_draw(global).
 //   unbiased:   1 / (n p S) of S drawn groups (Group-FEL, Eq. 4)
-//   stabilised: the same but for a common factor, which makes the least likely group's 1: what is divided by the sum of
-//               all (Eq. 39) needs no more, and the smallest p cannot overflow it.
+//   stabilised: the same up to a common factor, chosen so that the least likely group has 1. The weights are divided by
+//               their sum afterwards (Eq. 39), so the factor does not matter, and no p is too small to be inverted.
 [[nodiscard]] std::vector<double> draw_corrections(const std::string& global, std::span<const double> log_probabilities,
                                                    std::uint64_t samples);
 

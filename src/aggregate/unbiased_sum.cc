@@ -44,27 +44,26 @@ class UnbiasedSum final : public Aggregator {
   std::uint32_t updates_ = 0;
 };
 
-// A group of probability 0 is drawn where no other is left; the difference of two such logarithms must be a number.
+// A group of probability 0 can be drawn when no other is left; the difference of two such logarithms must be finite.
 double finite(double log_probability) {
   return std::max(log_probability, std::numeric_limits<double>::lowest());
 }
 
 }  // namespace
 
-bool corrects_draw(const std::string& global) {
-  return global == "unbiased" || global == "stabilised";
-}
-
 std::vector<double> draw_corrections(const std::string& global, std::span<const double> log_probabilities,
                                      std::uint64_t samples) {
-  MUSTER_CHECK(corrects_draw(global), "'{}' does not correct for how groups were drawn", global);
+  const AggregationEntry* const entry = find_aggregation(global);
+  MUSTER_CHECK(entry && entry->draw != DrawCorrection::kNone, "'{}' does not correct for how groups were drawn",
+               global);
   std::vector<double> corrections;
   if (log_probabilities.empty()) return corrections;
   const double drawn = static_cast<double>(log_probabilities.size());
   const double least = finite(*std::ranges::min_element(log_probabilities));
   for (const double log_probability : log_probabilities) {
-    corrections.push_back(global == "stabilised" ? std::exp(least - finite(log_probability))
-                                                 : std::exp(-log_probability) / (static_cast<double>(samples) * drawn));
+    corrections.push_back(entry->draw == DrawCorrection::kStabilised
+                              ? std::exp(least - finite(log_probability))
+                              : std::exp(-log_probability) / (static_cast<double>(samples) * drawn));
   }
   return corrections;
 }

@@ -1,15 +1,43 @@
 #include "solver/objective.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 
 namespace muster {
+namespace {
+
+struct Choice {
+  CatalogueEntry entry;
+  std::unique_ptr<Objective> (*make)(const ObjectiveOptions& options);
+};
+
+std::vector<Choice> choices() {
+  return {
+      {{"plain", "the client's own loss", {}}, [](const ObjectiveOptions&) { return make_plain(); }},
+      {{"prox", "holds the client near the model it received (FedProx)", {"mu"}},
+       [](const ObjectiveOptions& options) { return make_prox(options.mu); }},
+      {{"control-variate", "corrects the client's drift by control variates (SCAFFOLD)", {"control"}},
+       [](const ObjectiveOptions& options) { return make_control_variate(options.control == "gradient"); }},
+      {{"dynamic", "dynamic regularisation (FedDyn)", {"alpha"}},
+       [](const ObjectiveOptions& options) { return make_dynamic(options.alpha); }},
+  };
+}
+
+}  // namespace
+
+std::vector<CatalogueEntry> objectives() {
+  std::vector<CatalogueEntry> entries;
+  for (Choice& choice : choices()) entries.push_back(std::move(choice.entry));
+  return entries;
+}
 
 Result<std::unique_ptr<Objective>> make_objective(const ObjectiveOptions& options) {
-  if (options.name == "plain") return make_plain();
-  if (options.name == "prox") return make_prox(options.mu);
-  if (options.name == "control-variate") return make_control_variate(options.control == "gradient");
-  if (options.name == "dynamic") return make_dynamic(options.alpha);
-  const std::vector<std::string> accepted{"plain", "prox", "control-variate", "dynamic"};
+  std::vector<std::string> accepted;
+  for (const Choice& choice : choices()) {
+    if (choice.entry.name == options.name) return choice.make(options);
+    accepted.push_back(choice.entry.name);
+  }
   return Error{ErrorCode::kUsage, "local.objective: " + unknown_name("objective", options.name, accepted)};
 }
 

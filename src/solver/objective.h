@@ -1,4 +1,4 @@
-// Objective: what a client minimises beside its own loss. Every objective here adds to the gradient
+// Objective: what a client minimises besides its own loss. Every objective here adds to the gradient
 //   pull * w - drift
 // with a scalar and a vector that stay constant while the client trains, so the training loop has one form.
 #pragma once
@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/catalogue_entry.h"
 #include "base/result.h"
 
 namespace muster {
 
 struct ObjectiveOptions {
-  std::string name = "plain";     // plain | prox | control-variate | dynamic
+  std::string name = "plain";     // a name from objectives()
   double mu = 0.01;               // prox
   double alpha = 0.1;             // dynamic
   std::string control = "steps";  // control-variate: steps (option II) | gradient (option I)
@@ -58,6 +59,9 @@ class Objective {
   virtual void end(const ObjectiveInput&, const ObjectiveOutcome&, std::span<float> /*next_state*/,
                    std::span<float> /*payload*/) const {}
 };
+
+// Every objective, with its keys of [local].
+[[nodiscard]] std::vector<CatalogueEntry> objectives();
 
 [[nodiscard]] Result<std::unique_ptr<Objective>> make_objective(const ObjectiveOptions& options);
 

@@ -21,5 +21,23 @@ TEST(Objective, PlainAddsNothing) {
   EXPECT_FALSE(term.has_drift);
 }
 
+TEST(Objectives, AreAllMadeByName) {
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : objectives()) {
+    EXPECT_TRUE(make_objective({.name = entry.name}).ok()) << entry.name;
+    EXPECT_FALSE(entry.summary.empty()) << entry.name;
+    names.push_back(entry.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"plain", "prox", "control-variate", "dynamic"}));
+  EXPECT_TRUE((*make_objective({.name = "control-variate", .control = "gradient"}))->wants_full_gradient());
+  EXPECT_FALSE((*make_objective({.name = "control-variate", .control = "steps"}))->wants_full_gradient());
+  const auto unknown = make_objective({.name = "proxy"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(
+      unknown.error().message,
+      "local.objective: unknown objective 'proxy' (did you mean 'prox'?); accepted: plain, prox, control-variate, "
+      "dynamic");
+}
+
 }  // namespace
 }  // namespace muster
