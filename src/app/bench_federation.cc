@@ -13,12 +13,13 @@ Result<std::unique_ptr<BenchFederation>> BenchFederation::create(const Workload&
                                                                  std::shared_ptr<const Network> network,
                                                                  const FederatedData& data, std::uint32_t threads) {
   std::unique_ptr<BenchFederation> made(new BenchFederation(workload, std::move(network), data));
+  MUSTER_ASSIGN(made->profile_, make_profile_kind({}));
   MUSTER_ASSIGN(made->objective_, make_objective({}));
   made->pool_ = std::make_unique<WorkerPool>(threads);
   for (std::uint32_t worker = 0; worker < threads; ++worker) {
     made->solvers_.push_back(std::make_unique<LocalSolver>(made->network_, data, workload.local(), Augmentation{},
                                                            *made->objective_, made->states_, kSeed));
-    made->links_.push_back(make_in_process_link(*made->solvers_.back(), {}, false, kSeed));
+    made->links_.push_back(make_in_process_link(*made->solvers_.back(), *made->profile_, {}, false, kSeed));
   }
   made->host_ = make_thread_host(*made->pool_, made->links_);
   MUSTER_ASSIGN(made->trainer_, make_group_trainer({}, "samples-weighted", kSeed));

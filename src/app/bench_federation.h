@@ -43,6 +43,7 @@ class BenchFederation {
   Workload workload_;
   std::shared_ptr<const Network> network_;
   const FederatedData& data_;
+  std::unique_ptr<ProfileKind> profile_;
   std::unique_ptr<Objective> objective_;
   ClientStates states_{{}};
   std::unique_ptr<WorkerPool> pool_;

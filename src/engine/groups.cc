@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "grouping/newcomers.h"
-#include "grouping/principal_components.h"
 
 namespace muster {
 namespace {
@@ -74,9 +73,15 @@ Result<Grouping> unpack(std::string_view packed, std::uint32_t clients) {
 
 }  // namespace
 
-Groups::Groups(const Recipe& recipe, const FederatedData& data, const Network& network, WorkerPool& pool,
-               std::span<const std::unique_ptr<ClientLink>> links)
-    : recipe_(recipe), data_(data), network_(network), pool_(pool), links_(links), samples_(data.clients()) {
+Groups::Groups(const Recipe& recipe, const ProfileKind& profile, const FederatedData& data, const Network& network,
+               WorkerPool& pool, std::span<const std::unique_ptr<ClientLink>> links)
+    : recipe_(recipe),
+      profile_(profile),
+      data_(data),
+      network_(network),
+      pool_(pool),
+      links_(links),
+      samples_(data.clients()) {
   for (std::uint32_t k = 0; k < samples_.size(); ++k) samples_[k] = data.train_count({k});
   if (data.edges() > 1) {
     edges_.resize(samples_.size());
@@ -146,7 +151,7 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
       asked = std::move(chosen);
     }
     MUSTER_ASSIGN(const ClientProfiles told,
-                  ask(recipe_.profile, {.clients = asked, .round = round, .models = models}, formed));
+                  ask(profile_, {.clients = asked, .round = round, .models = models}, formed));
     // Who told nothing cannot be placed: without samples, as far as grouping is concerned.
     for (const std::uint32_t row : told.missing) samples[asked[row].value] = 0;
     const auto spread = [&]<typename T>(const Rows<T>& told_rows, Rows<T>& all) {
@@ -178,9 +183,9 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, con
   return formed;
 }
 
-Result<ClientProfiles> Groups::ask(const ProfileOptions& options, const ProfileCall& call, GroupsFormed& formed) {
+Result<ClientProfiles> Groups::ask(const ProfileKind& kind, const ProfileCall& call, GroupsFormed& formed) {
   const Stopwatch watch(&formed.profile_s);
-  MUSTER_ASSIGN(CollectedProfiles told, collect_profiles(options, call, network_, data_, pool_, links_));
+  MUSTER_ASSIGN(CollectedProfiles told, collect_profiles(kind, call, network_, data_, pool_, links_));
   formed.dropped = std::move(told.dropped);
   formed.bytes_up = told.profiles.bytes_up;
   formed.bytes_down = told.profiles.bytes_down;
@@ -226,7 +231,7 @@ std::string Groups::line(std::uint32_t round, std::string_view why, const Groups
     line["profile"] = {{"kind", recipe_.profile.kind},
                        {"bytes_up", formed.bytes_up},
                        {"bytes_down", formed.bytes_down},
-                       {"reveals", profile_reveals(recipe_.profile)}};
+                       {"reveals", profile_.reveals()}};
     if (recipe_.profile.epsilon) line["profile"]["epsilon"] = *recipe_.profile.epsilon;
   }
   // Where the data have planted clusters: were they found?
@@ -265,17 +270,13 @@ void Groups::form_everyone(std::uint32_t round) {
 
 Result<GroupsFormed> Groups::form_observed(std::uint32_t round, std::string_view why, const ObservedRound& observed) {
   std::vector<std::uint32_t> samples(data_.clients());
-  Rows<float> told;
-  const Rows<float>* rows = &observed.vectors;
-  if (recipe_.profile.variance) {
-    told = principal_components(observed.vectors, *recipe_.profile.variance);
-    rows = &told;
-  }
-  Rows<float> vectors(data_.clients(), rows->width);
+  Rows<float> told = observed.vectors;
+  reduce_vectors(profile_, told, {});
+  Rows<float> vectors(data_.clients(), told.width);
   for (std::uint32_t i = 0; i < observed.clients.size(); ++i) {
     const std::uint32_t k = observed.clients[i].value;
     samples[k] = samples_[k];
-    std::ranges::copy(rows->row(i), vectors.row(k).begin());
+    std::ranges::copy(told.row(i), vectors.row(k).begin());
   }
   GroupsFormed formed;
   Status status = form_from(round, why, {.samples = samples, .vectors = vectors, .edges = edges_}, formed);
@@ -369,7 +370,7 @@ Result<GroupsFormed> Groups::place(std::uint32_t round, std::span<const ClientId
     }
   } else {
     const bool by_loss = recipe_.newcomers.assign == "argmin-loss";
-    MUSTER_ASSIGN(const ClientProfiles told, ask(by_loss ? ProfileOptions{.kind = "losses"} : recipe_.profile,
+    MUSTER_ASSIGN(const ClientProfiles told, ask(by_loss ? losses_profile() : profile_,
                                                  {.clients = waiting, .round = 1, .models = models}, formed));
     std::optional<GroupDirections> directions;
     if (recipe_.newcomers.assign == "nearest-direction") {

@@ -37,8 +37,8 @@ struct ObservedRound {
 class Groups {
  public:
   // All are borrowed.
-  Groups(const Recipe& recipe, const FederatedData& data, const Network& network, WorkerPool& pool,
-         std::span<const std::unique_ptr<ClientLink>> links);
+  Groups(const Recipe& recipe, const ProfileKind& profile, const FederatedData& data, const Network& network,
+         WorkerPool& pool, std::span<const std::unique_ptr<ClientLink>> links);
 
   // Why groups must be formed before `round`; empty = they need not.
   [[nodiscard]] std::string_view due(std::uint32_t round) const;
@@ -89,7 +89,7 @@ class Groups {
   }
   void form_everyone(std::uint32_t round);
   // The profiles, and in `formed` what they took.
-  Result<ClientProfiles> ask(const ProfileOptions& options, const ProfileCall& call, GroupsFormed& formed);
+  Result<ClientProfiles> ask(const ProfileKind& kind, const ProfileCall& call, GroupsFormed& formed);
   // What `form` and `form_observed` share: the groups from all that is known, judged and written down.
   Status form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed);
   [[nodiscard]] std::string line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const;
@@ -97,6 +97,7 @@ class Groups {
   void measure_cov();
 
   const Recipe& recipe_;
+  const ProfileKind& profile_;
   const FederatedData& data_;
   const Network& network_;
   WorkerPool& pool_;

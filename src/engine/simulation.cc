@@ -106,8 +106,8 @@ class Simulation {
   bool observing_ = false;
   ObservedRound observed_;
   Rows<float> observed_models_;
-  Discrepancy discrepancy_;                     // of this round, where it is asked for
-  std::vector<ParameterRange> profile_ranges_;  // of classifier-weights
+  Discrepancy discrepancy_;  // of this round, where it is asked for
+  std::unique_ptr<ProfileKind> profile_;
   RoundRecord formed_early_;  // what forming groups before the first round took; becomes part of that round
   // The round before the one in training, where its evaluation goes on beside that: see may_wait().
   std::optional<RoundRecord> waiting_;
@@ -137,6 +137,8 @@ Status Simulation::prepare(bool resuming) {
 Status Simulation::set_up() {
   MUSTER_ASSIGN(data_, make_federated_data(recipe_.data, recipe_.data_seed.value_or(recipe_.seed)));
   MUSTER_ASSIGN(network_, make_network(recipe_.model, data_->shape(), data_->classes()));
+  MUSTER_ASSIGN(profile_, make_profile_kind(recipe_.profile));
+  MUSTER_TRY(profile_->width(*network_, 1));
   MUSTER_ASSIGN(objective_, make_objective(recipe_.local.objective));
   states_ = std::make_unique<ClientStates>(ClientStateOptions{
       .folder = folder_.path() / "states", .memory_limit_bytes = std::uint64_t{recipe_.local.state_limit_mb} << 20});
@@ -150,7 +152,7 @@ Status Simulation::set_up() {
   for (std::uint32_t worker = 0; worker < threads; ++worker) {
     solvers_.push_back(std::make_unique<LocalSolver>(network_, *data_, recipe_.local, augmentation_of(recipe_.data),
                                                      *objective_, *states_, recipe_.seed));
-    links_.push_back(make_in_process_link(*solvers_.back(), recipe_.faults, partial, recipe_.seed));
+    links_.push_back(make_in_process_link(*solvers_.back(), *profile_, recipe_.faults, partial, recipe_.seed));
   }
   if (RunTimes* times = options_.times) {
     times->threads = threads;
@@ -160,17 +162,13 @@ Status Simulation::set_up() {
     }
   }
   host_ = make_thread_host(*pool_, links_);
-  groups_ = std::make_unique<Groups>(recipe_, *data_, *network_, *pool_, links_);
+  groups_ = std::make_unique<Groups>(recipe_, *profile_, *data_, *network_, *pool_, links_);
   std::vector<float> initial(network_->size());
   Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise});
   network_->initialise(initial, stream);
   MUSTER_ASSIGN(models_, make_models(std::move(initial)));
   MUSTER_ASSIGN(evaluator_, make_evaluator(recipe_.evaluation, *data_, *pool_, solvers_, links_, models_->per_group(),
                                            recipe_.seed));
-  if (recipe_.profile.kind == "classifier-weights") {
-    MUSTER_ASSIGN(profile_ranges_,
-                  classifier_ranges(*network_, recipe_.profile.layers, recipe_.profile.bias.value_or(false)));
-  }
   if (recipe_.local.adapt_epochs || recipe_.plan.regroup.on == "loss-variance") {
     std::vector<std::uint32_t> samples(data_->clients());
     for (std::uint32_t k = 0; k < samples.size(); ++k) samples[k] = data_->train_count({k});
@@ -198,8 +196,7 @@ Result<std::unique_ptr<Models>> Simulation::make_models(std::vector<float> initi
 // is remembered, a loss only of models in use; for weights and confidences a network of their own is drawn (FedSeq).
 std::vector<float> Simulation::profile_start() const {
   std::vector<float> start(network_->size());
-  const bool own = recipe_.profile.kind == "classifier-weights" || recipe_.profile.kind == "confidence-vector";
-  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise, .part = own ? 1u : 0u});
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise, .part = profile_->start_part()});
   network_->initialise(start, stream);
   return start;
 }
@@ -212,7 +209,7 @@ Status Simulation::form_groups(std::uint32_t round, std::string_view why, RoundR
   MUSTER_ASSIGN(const GroupsFormed formed, groups_->form(round, why, {start, start.size()}, selected));
   // Groups by direction begin a step along theirs: at the mean of their members' first models (FedGroup).
   Rows<float> starts;
-  if (recipe_.profile.kind == "update-direction" && models_->per_group()) {
+  if (profile_->directs_start() && models_->per_group()) {
     const RowsView<float> directions = groups_->directions();
     starts = Rows<float>(directions.count(), start.size());
     for (std::uint32_t g = 0; g < directions.count(); ++g) {
@@ -474,13 +471,7 @@ void Simulation::price(const RoundWork& work, RoundRecord& record) {
 void Simulation::observe(const GroupUpdate& member) {
   if (member.members.empty()) return;
   const std::span<const float> start = models_->of(member.group);
-  std::vector<float> row;
-  if (recipe_.profile.kind == "update-direction") {
-    row.resize(network_->parameters());
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = member.model[i] - start[i];
-  } else {
-    row = gather_ranges(member.model, profile_ranges_);
-  }
+  const std::vector<float> row = profile_->observe(*network_, start, member.model);
   observed_.clients.push_back(member.members.front().client);
   observed_.vectors.width = row.size();
   observed_.vectors.values.insert(observed_.vectors.values.end(), row.begin(), row.end());

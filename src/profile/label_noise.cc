@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "profile/profile.h"
+#include "profile/formulas.h"
 
 namespace muster {
 

@@ -1,16 +1,46 @@
-// The list of kinds, what their keys may be, and what they cost.
+// The list of kinds, what their keys may be, and what holds for all of them: who tells nothing, what travels, and what
+// is refused.
 #include "profile/profile.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "base/check.h"
 #include "base/names.h"
+#include "profile/kinds.h"
 
 namespace muster {
 namespace {
+
+struct KnownKinds {
+  std::mutex mutex;
+  std::vector<ListedProfileKind> list;
+};
+
+KnownKinds& known_kinds() {
+  static KnownKinds kinds{.mutex = {},
+                          .list = {
+                              list_none(),
+                              list_label_histogram(),
+                              list_update_direction(),
+                              list_classifier_weights(),
+                              list_confidence_vector(),
+                              list_losses(),
+                          }};
+  return kinds;
+}
+
+std::optional<ListedProfileKind> find_kind(std::string_view name) {
+  KnownKinds& kinds = known_kinds();
+  const std::lock_guard lock(kinds.mutex);
+  for (const ListedProfileKind& kind : kinds.list) {
+    if (kind.entry.name == name) return kind;
+  }
+  return std::nullopt;
+}
 
 std::uint64_t bytes_of(const SampleView& view) {
   if (view.size() == 0) return 0;
@@ -50,66 +80,75 @@ Status check_word(const char* key, const std::string& word, std::vector<std::str
   return Error{ErrorCode::kUsage, fmt::format("profile.{}: {}", key, unknown_name("value", word, accepted))};
 }
 
+bool needs_models(const ProfileEntry& entry) {
+  return entry.trains || entry.gives == ProfileGives::kLosses;
+}
+
+// Tasks may come from another machine.
+bool well_formed(const ProfileTask& task, const ProfileEntry& entry, const Network& network) {
+  if (!(task.work >= 0 && task.work <= 1)) return false;
+  if (needs_models(entry) && (task.models.width != network.size() || task.models.count() == 0)) return false;
+  if (!entry.exemplars) return true;
+  const Samples* const samples = task.exemplars.samples;
+  return samples != nullptr && task.exemplars.size() > 0 && samples->shape == network.input() &&
+         samples->classes <= network.classes();
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+bool are_probabilities(std::span<const float> values) {
+  constexpr double kRounding = 1e-3;
+  double sum = 0;
+  for (const float value : values) {
+    if (value < 0) return false;
+    sum += value;
+  }
+  return std::abs(sum - 1) <= kRounding;
+}
+
 }  // namespace
 
 std::vector<ProfileEntry> profile_kinds() {
-  return {
-      {"none", "clients tell nothing", {}, "0", "nothing", ProfileGives::kNothing},
-      {"label-histogram",
-       "how many training samples of each class, with Laplace noise if wanted",
-       {"epsilon"},
-       "4 per class up",
-       "how many samples of each class the client has",
-       ProfileGives::kLabels},
-      {"update-direction",
-       "the change of the start model after some steps of training",
-       {"steps", "epochs"},
-       "4 per parameter down and up",
-       "an update of the whole model, from which samples can in part be reconstructed",
-       ProfileGives::kVectors,
-       true},
-      {"classifier-weights",
-       "weights of the last dense layers after training from the start model",
-       {"epochs", "steps", "layers", "bias", "variance"},
-       "4 per parameter down, 4 per weight of these layers up",
-       "part of a model trained on the client's samples alone: which classes it has, and traces of how they look",
-       ProfileGives::kVectors,
-       true},
-      {"confidence-vector",
-       "how sure a model trained by the client is of each class, on exemplars",
-       {"epochs", "steps", "form"},
-       "4 per parameter and the exemplars down, 4 per class up",
-       "roughly which mix of classes the client has",
-       ProfileGives::kProbabilities,
-       true},
-      {"losses",
-       "the mean loss of each given model on the client's training samples",
-       {},
-       "4 per parameter of each model down, 4 per model up",
-       "how well each model fits the client's samples",
-       ProfileGives::kLosses},
-  };
+  KnownKinds& kinds = known_kinds();
+  const std::lock_guard lock(kinds.mutex);
+  std::vector<ProfileEntry> entries;
+  for (const ListedProfileKind& kind : kinds.list) entries.push_back(kind.entry);
+  return entries;
 }
 
 ProfileEntry profile_kind(const ProfileOptions& options) {
-  std::vector<ProfileEntry> kinds = profile_kinds();
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const ProfileEntry& entry) { return entry.name == options.kind; });
-  MUSTER_CHECK(found != kinds.end(), "profile kind '{}'", options.kind);
-  return std::move(*found);
+  std::optional<ListedProfileKind> found = find_kind(options.kind);
+  MUSTER_CHECK(found, "profile kind '{}'", options.kind);
+  return std::move(found->entry);
+}
+
+Status add_profile_kind(ProfileEntry entry, ProfileFactory make) {
+  if (entry.name.empty()) return usage_error("profile kind: no name, want one");
+  KnownKinds& kinds = known_kinds();
+  const std::lock_guard lock(kinds.mutex);
+  for (const ListedProfileKind& kind : kinds.list) {
+    if (kind.entry.name == entry.name) {
+      return usage_error("profile kind: \"{}\" is taken, want another name", entry.name);
+    }
+  }
+  kinds.list.push_back({std::move(entry), std::move(make)});
+  return {};
 }
 
 Status check_profile(const ProfileOptions& o) {
-  std::vector<std::string> names;
-  for (const ProfileEntry& entry : profile_kinds()) names.push_back(entry.name);
-  if (std::find(names.begin(), names.end(), o.kind) == names.end()) {
+  const std::optional<ListedProfileKind> kind = find_kind(o.kind);
+  if (!kind) {
+    std::vector<std::string> names;
+    for (const ProfileEntry& entry : profile_kinds()) names.push_back(entry.name);
     return Error{ErrorCode::kUsage, "profile.kind: " + unknown_name("kind", o.kind, names)};
   }
-  const ProfileEntry entry = profile_kind(o);
+  const std::vector<std::string>& own = kind->entry.keys;
   for (const std::string& key : set_keys(o)) {
-    if (std::find(entry.keys.begin(), entry.keys.end(), key) != entry.keys.end()) continue;
+    if (std::find(own.begin(), own.end(), key) != own.end()) continue;
     return usage_error("profile.{}: not a key of {}, which has {}", key, o.kind,
-                       entry.keys.empty() ? "none" : fmt::format("{}", fmt::join(entry.keys, ", ")));
+                       own.empty() ? "no keys" : fmt::format("{}", fmt::join(own, ", ")));
   }
   if (o.epsilon && !(*o.epsilon > 0 && std::isfinite(*o.epsilon))) {
     return usage_error("profile.epsilon: {}, want a number > 0", *o.epsilon);
@@ -126,37 +165,81 @@ Status check_profile(const ProfileOptions& o) {
   return check_word("form", o.form, {"shares", "softmax"});
 }
 
-std::string profile_reveals(const ProfileOptions& options) {
-  std::string reveals = profile_kind(options).reveals;
-  if (options.epsilon) {
-    reveals += fmt::format("; {:g}-differentially private against adding or removing one sample", *options.epsilon);
+Result<std::unique_ptr<ProfileKind>> make_profile_kind(const ProfileOptions& options) {
+  MUSTER_TRY(check_profile(options));
+  return find_kind(options.kind)->make(options);
+}
+
+const ProfileKind* kind_asked(const ProfileTask& task, const ProfileKind& own) {
+  if (task.kind == own.entry().name) return &own;
+  return task.kind == losses_profile().entry().name ? &losses_profile() : nullptr;
+}
+
+ProfileWork work_of(const ProfileOptions& options, const ProfileWork& usual) {
+  if (options.steps) return {.steps = *options.steps};
+  if (options.epochs) return {.epochs = *options.epochs};
+  return usual;
+}
+
+Result<ProfileReply> train_and_observe(const ProfileKind& kind, const ProfileWork& work, const ProfileTask& task,
+                                       ProfileSubject& subject) {
+  MUSTER_ASSIGN(const auto reply, subject.train(task, work));
+  if (const auto* const dropped = std::get_if<Dropped>(&reply)) return ProfileReply{*dropped};
+  const auto& trained = std::get<ProfileSubject::Trained>(reply);
+  return ProfileReply{ClientProfile{.vector = kind.observe(subject.network(), task.models.row(0), trained.model),
+                                    .samples_trained = trained.samples}};
+}
+
+std::optional<DropReason> refuse(const ProfileEntry& entry, const ClientProfile& told, std::size_t width,
+                                 std::uint32_t classes) {
+  const std::size_t counts = entry.gives == ProfileGives::kLabels ? classes : 0;
+  if (told.vector.size() != width || told.labels.size() != counts) return DropReason::kMalformed;
+  if (entry.gives != ProfileGives::kLosses && !all_finite(told.vector)) return DropReason::kNonFinite;
+  if (entry.gives == ProfileGives::kProbabilities && !are_probabilities(told.vector)) return DropReason::kMalformed;
+  return std::nullopt;
+}
+
+std::string ProfileKind::reveals() const {
+  std::string reveals = entry().reveals;
+  if (const std::optional<double> noise = epsilon()) {
+    reveals += fmt::format("; {:g}-differentially private against adding or removing one sample", *noise);
   }
   return reveals;
 }
 
-Result<std::size_t> profile_width(const ProfileOptions& options, const Network& network, std::uint32_t models) {
-  if (options.kind == "update-direction") return network.parameters();
-  if (options.kind == "confidence-vector") return std::size_t{network.classes()};
-  if (options.kind == "losses") return std::size_t{models};
-  if (options.kind != "classifier-weights") return std::size_t{0};
-  MUSTER_ASSIGN(const std::vector<ParameterRange> ranges,
-                classifier_ranges(network, options.layers, options.bias.value_or(false)));
-  std::size_t width = 0;
-  for (const ParameterRange& range : ranges) width += range.size;
-  return width;
+Result<std::size_t> ProfileKind::width(const Network&, std::uint32_t) const {
+  return std::size_t{0};
 }
 
-ProfileBytes profile_bytes(const ProfileOptions& options, const Network& network, std::uint32_t models,
-                           const SampleView& exemplars) {
+ProfileBytes ProfileKind::bytes(const Network& network, std::uint32_t models, const SampleView& exemplars) const {
   constexpr std::uint64_t kNumber = sizeof(float);
-  const ProfileEntry entry = profile_kind(options);
   ProfileBytes bytes;
-  if (entry.gives == ProfileGives::kLabels) bytes.up = network.classes() * kNumber;
-  if (entry.trains) bytes.down = network.size() * kNumber;
-  if (entry.gives == ProfileGives::kLosses) bytes.down = models * network.size() * kNumber;
-  if (entry.gives == ProfileGives::kProbabilities) bytes.down += bytes_of(exemplars);
-  if (const auto width = profile_width(options, network, models); width.ok()) bytes.up += *width * kNumber;
+  if (needs_models(entry())) bytes.down = (entry().trains ? 1 : models) * network.size() * kNumber;
+  if (entry().exemplars) bytes.down += bytes_of(exemplars);
+  if (entry().gives == ProfileGives::kLabels) bytes.up = network.classes() * kNumber;
+  if (const auto numbers = width(network, models); numbers.ok()) bytes.up += *numbers * kNumber;
   return bytes;
+}
+
+Result<ProfileReply> ProfileKind::tell(const ProfileTask& task, ProfileSubject& subject) const {
+  const ProfileEntry& kind = entry();
+  const Network& network = subject.network();
+  const bool counts = kind.gives == ProfileGives::kNothing || kind.gives == ProfileGives::kLabels;
+  if (!counts && subject.samples() == 0) return ProfileReply{Dropped{task.client, DropReason::kNoSamples}};
+  if (!well_formed(task, kind, network)) return ProfileReply{Dropped{task.client, DropReason::kMalformed}};
+  MUSTER_ASSIGN(const std::size_t numbers, width(network, task.models.count()));
+  MUSTER_ASSIGN(ProfileReply reply, do_tell(task, subject));
+  if (const auto* const told = std::get_if<ClientProfile>(&reply)) {
+    if (const auto reason = refuse(kind, *told, numbers, network.classes())) {
+      return ProfileReply{Dropped{task.client, *reason}};
+    }
+  }
+  return reply;
+}
+
+std::vector<float> ProfileKind::observe(const Network&, std::span<const float>, std::span<const float>) const {
+  MUSTER_CHECK(false, "{} cannot be read off a round", entry().name);
+  return {};
 }
 
 }  // namespace muster

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
+#include "profile/profile.h"
 #include "solver/local_solver.h"
-#include "solver/tell_profile.h"
 
 namespace muster {
 
@@ -24,14 +24,15 @@ class ClientLink {
 
   // "Train this task." `reuse` donates memory. An error means that the simulation or the transport itself broke.
   [[nodiscard]] virtual Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) = 0;
-  // "Tell your profile."
+  // "Tell your profile." An error also if it is neither the recipe's kind nor losses.
   [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
   // "Evaluate this model on your own test samples."
   [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluateTask& task) = 0;
 };
 
-// Clients simulated in this process by `solver` (borrowed), with injected faults.
-[[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const FaultOptions& faults,
+// Clients simulated in this process by `solver`, who tell profiles of `kind` (both borrowed), with injected faults.
+[[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
+                                                               const FaultOptions& faults,
                                                                bool stragglers_send_partial_work, std::uint64_t seed);
 
 }  // namespace muster

@@ -25,13 +25,17 @@ struct CollectedProfiles {
   double slowest_flops = 0;  // of the client that had most to compute
 };
 
-// `links`: one per worker of the pool. Rows come in the order of call.clients; any of them may vanish, also all.
-// Vectors are reduced to their principal components where the options say so. Fails if the options do not pass
-// check_profile(), if the network or the data lack what the kind needs, or if all vectors together are too large.
+// `links`: one per worker of the pool, to clients that tell this kind. Rows come in the order of call.clients; any of
+// them may vanish, also all. A client whose answer refuse() would refuse is dropped. Vectors are reduced where the kind
+// says so. Fails if the network or the data lack what the kind needs, or if all vectors together are too large.
 // Precondition: call.models has network.size() columns, and a row if the kind needs one.
-[[nodiscard]] Result<CollectedProfiles> collect_profiles(const ProfileOptions& options, const ProfileCall& call,
+[[nodiscard]] Result<CollectedProfiles> collect_profiles(const ProfileKind& kind, const ProfileCall& call,
                                                          const Network& network, const FederatedData& data,
                                                          WorkerPool& pool,
                                                          std::span<const std::unique_ptr<ClientLink>> links);
+
+// Replaces vectors by their coordinates on as many principal components as kind.kept_variance() wants, if it wants any.
+// Rows in `missing` (ascending) do not take part and stay zero.
+void reduce_vectors(const ProfileKind& kind, Rows<float>& vectors, std::span<const std::uint32_t> missing);
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // Clients in this process: a call into the worker's local solver, after the faults that the plan drew for the client.
 #include <limits>
 
+#include "solver/profile_subject.h"
 #include "train/client_link.h"
 
 namespace muster {
@@ -8,8 +9,9 @@ namespace {
 
 class InProcessLink final : public ClientLink {
  public:
-  InProcessLink(LocalSolver& solver, const FaultOptions& faults, bool partial, std::uint64_t seed)
-      : solver_(solver), faults_(faults), partial_(partial), seed_(seed) {}
+  InProcessLink(LocalSolver& solver, const ProfileKind& kind, const FaultOptions& faults, bool partial,
+                std::uint64_t seed)
+      : solver_(solver), kind_(kind), faults_(faults), partial_(partial), seed_(seed) {}
 
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
     const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
@@ -29,17 +31,19 @@ class InProcessLink final : public ClientLink {
 
   // A client that is gone in a round is gone for its profile too. Only training takes time or can break.
   Result<ProfileReply> profile(const ProfileTask& task) override {
+    const ProfileKind* const kind = kind_asked(task, kind_);
+    if (!kind) return failure("asked for a profile of kind {}, but clients tell {}", task.kind, kind_.entry().name);
     const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
     if (fault.drop) return ProfileReply{Dropped{task.client, DropReason::kFault}};
     ProfileTask given = task;
-    if (profile_kind(*task.options).trains) {
+    if (kind->entry().trains) {
       if (fault.straggle) {
         if (!partial_) return ProfileReply{Dropped{task.client, DropReason::kStraggler}};
         given.work = *fault.straggle;
       }
       if (fault.nan) given.models = {poisoned(task.models.row(0)), task.models.width};
     }
-    return tell_profile(given, solver_, seed_);
+    return kind->tell(given, *make_profile_subject(solver_, task.client, seed_));
   }
 
   Result<Evaluation> evaluate(const EvaluateTask& task) override {
@@ -54,6 +58,7 @@ class InProcessLink final : public ClientLink {
   }
 
   LocalSolver& solver_;
+  const ProfileKind& kind_;
   FaultOptions faults_;
   bool partial_;
   std::uint64_t seed_;
@@ -62,9 +67,10 @@ class InProcessLink final : public ClientLink {
 
 }  // namespace
 
-std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const FaultOptions& faults,
-                                                 bool stragglers_send_partial_work, std::uint64_t seed) {
-  return std::make_unique<InProcessLink>(solver, faults, stragglers_send_partial_work, seed);
+std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
+                                                 const FaultOptions& faults, bool stragglers_send_partial_work,
+                                                 std::uint64_t seed) {
+  return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed);
 }
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // What a client computes of itself: noisy counts, confidence, a part of its weights.
+#include "profile/formulas.h"
+
 #include <cmath>
 #include <limits>
 #include <numeric>
-
-#include "profile/profile.h"
 
 namespace muster {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "profile/kind_settings.h"
+
 namespace muster {
 namespace {
 
@@ -79,13 +81,12 @@ struct World {
 // Clients in this process, as the engine makes them.
 class Federation {
  public:
-  Federation(std::uint32_t threads, const World& world) : pool_(threads) {
+  Federation(std::uint32_t threads, const World& world) : world_(world), pool_(threads) {
     network = *make_network(world.model, data.shape(), data.classes());
     objective_ = std::move(make_objective({.name = world.objective})).value();
     for (std::uint32_t worker = 0; worker < threads; ++worker) {
       solvers_.push_back(
           std::make_unique<LocalSolver>(network, data, world.local, Augmentation{}, *objective_, states_, kSeed));
-      links_.push_back(make_in_process_link(*solvers_.back(), world.faults, world.partial, kSeed));
     }
     models = Rows<float>(world.models, network->size());
     for (std::uint32_t m = 0; m < world.models; ++m) {
@@ -96,8 +97,16 @@ class Federation {
   }
 
   Result<CollectedProfiles> ask(const ProfileOptions& options, std::uint32_t round = 1) {
-    return collect_profiles(options, {.clients = clients, .round = round, .models = models}, *network, data, pool_,
-                            links_);
+    MUSTER_ASSIGN(const std::unique_ptr<ProfileKind> kind, make_profile_kind(options));
+    return ask_clients_of(*kind, *kind, round);
+  }
+  // `kind` of clients whose recipe has `own`.
+  Result<CollectedProfiles> ask_clients_of(const ProfileKind& own, const ProfileKind& kind, std::uint32_t round = 1) {
+    std::vector<std::unique_ptr<ClientLink>> links;
+    for (const auto& solver : solvers_) {
+      links.push_back(make_in_process_link(*solver, own, world_.faults, world_.partial, kSeed));
+    }
+    return collect_profiles(kind, {.clients = clients, .round = round, .models = models}, *network, data, pool_, links);
   }
   CollectedProfiles collect(const ProfileOptions& options, std::uint32_t round = 1) {
     auto collected = ask(options, round);
@@ -114,40 +123,60 @@ class Federation {
   ClientStates states_{{}};
 
  private:
+  World world_;
   WorkerPool pool_;
   std::unique_ptr<Objective> objective_;
   std::vector<std::unique_ptr<LocalSolver>> solvers_;
-  std::vector<std::unique_ptr<ClientLink>> links_;
 };
 
-const std::vector<ProfileOptions>& kinds() {
-  static const std::vector<ProfileOptions> list{
-      {.kind = "none"},
-      {.kind = "label-histogram"},
-      {.kind = "label-histogram", .epsilon = 0.3},
-      {.kind = "update-direction"},
-      {.kind = "classifier-weights", .layers = "last", .bias = true},
-      {.kind = "classifier-weights", .epochs = 2, .variance = 0.9},
-      {.kind = "confidence-vector", .epochs = 3},
-      {.kind = "confidence-vector", .steps = 2, .form = "softmax"},
-      {.kind = "losses"},
-  };
-  return list;
-}
+// Every kind of the catalogue, with each of its keys.
+class CollectEveryKind : public ::testing::TestWithParam<KindSetting> {
+ protected:
+  [[nodiscard]] bool tells_nothing() const { return entry.gives == ProfileGives::kNothing; }
+  const ProfileOptions options = GetParam().options;
+  const ProfileEntry entry = profile_kind(options);
+};
+INSTANTIATE_TEST_SUITE_P(Profile, CollectEveryKind, ::testing::ValuesIn(kind_settings()), name_of_setting);
 
-TEST(CollectProfiles, AreEqualAtAnyThreadCount) {
+TEST_P(CollectEveryKind, IsEqualAtAnyThreadCount) {
   Federation one(1, {.models = 2});
   Federation three(3, {.models = 2});
-  for (const ProfileOptions& options : kinds()) {
-    const CollectedProfiles a = one.collect(options);
-    const CollectedProfiles b = three.collect(options);
-    EXPECT_EQ(a.profiles.vectors.values, b.profiles.vectors.values) << options.kind;
-    EXPECT_EQ(a.profiles.labels.values, b.profiles.labels.values) << options.kind;
-    EXPECT_EQ(a.profiles.missing, b.profiles.missing) << options.kind;
-    EXPECT_EQ(a.samples_trained, b.samples_trained) << options.kind;
-    EXPECT_EQ(a.slowest_flops, b.slowest_flops) << options.kind;
-    // And again from the same federation: asking leaves no trace.
-    EXPECT_EQ(a.profiles.vectors.values, one.collect(options).profiles.vectors.values) << options.kind;
+  const CollectedProfiles a = one.collect(options);
+  const CollectedProfiles b = three.collect(options);
+  EXPECT_EQ(a.profiles.vectors.values, b.profiles.vectors.values);
+  EXPECT_EQ(a.profiles.labels.values, b.profiles.labels.values);
+  EXPECT_EQ(a.profiles.missing, b.profiles.missing);
+  EXPECT_EQ(a.samples_trained, b.samples_trained);
+  EXPECT_EQ(a.slowest_flops, b.slowest_flops);
+  // And again from the same federation: asking leaves no trace.
+  const CollectedProfiles again = one.collect(options);
+  EXPECT_EQ(a.profiles.vectors.values, again.profiles.vectors.values);
+  EXPECT_EQ(a.profiles.labels.values, again.profiles.labels.values);
+}
+
+TEST_P(CollectEveryKind, SaysWhatWasAskedAndWhatItReveals) {
+  Federation federation(2, {});
+  const ClientProfiles profiles = federation.collect(options).profiles;
+  EXPECT_EQ(profiles.kind, entry.name);
+  EXPECT_EQ(profiles.clients, federation.clients);
+  EXPECT_THAT(profiles.reveals, HasSubstr(entry.reveals));
+  EXPECT_EQ(profiles.epsilon, options.epsilon);
+}
+
+TEST_P(CollectEveryKind, LeavesOutAClientWithoutSamplesUnlessItCounts) {
+  Federation federation(2, {});
+  const CollectedProfiles collected = federation.collect(options);
+  if (tells_nothing() || entry.gives == ProfileGives::kLabels) {
+    EXPECT_TRUE(collected.profiles.missing.empty());
+    for (std::size_t c = 0; c < collected.profiles.labels.width; ++c) {
+      EXPECT_EQ(collected.profiles.labels.row(kEmpty)[c], 0u);
+    }
+  } else {
+    EXPECT_THAT(collected.profiles.missing, ElementsAre(kEmpty));
+    ASSERT_EQ(collected.dropped.size(), 1u);
+    EXPECT_EQ(collected.dropped[0].client, ClientId{kEmpty});
+    EXPECT_EQ(collected.dropped[0].reason, DropReason::kNoSamples);
+    for (const float value : collected.profiles.vectors.row(kEmpty)) EXPECT_EQ(value, 0);
   }
 }
 
@@ -325,32 +354,34 @@ TEST(CollectProfiles, ABrokenModelHasABrokenLoss) {
   EXPECT_FALSE(std::isfinite(profiles.vectors.row(0)[1]));
 }
 
-TEST(CollectProfiles, AnySubsetMayVanish) {
-  for (const ProfileOptions& options : kinds()) {
-    if (options.kind == "none") continue;
-    Federation none_left(2, {.faults = {.drop = 1}});
-    const CollectedProfiles nobody = none_left.collect(options);
-    EXPECT_EQ(nobody.profiles.missing.size(), kClients) << options.kind;
-    EXPECT_EQ(nobody.profiles.bytes_up, 0u) << options.kind;
-    EXPECT_EQ(nobody.dropped.size(), kClients) << options.kind;
+TEST_P(CollectEveryKind, AnySubsetMayVanish) {
+  if (tells_nothing()) return;
+  Federation none_left(2, {.faults = {.drop = 1}});
+  const CollectedProfiles nobody = none_left.collect(options);
+  EXPECT_EQ(nobody.profiles.missing.size(), kClients);
+  EXPECT_EQ(nobody.profiles.bytes_up, 0u);
+  ASSERT_EQ(nobody.dropped.size(), kClients);
+  for (std::uint32_t k = 0; k < kClients; ++k) {
+    EXPECT_EQ(nobody.dropped[k].client, ClientId{k});
+    EXPECT_EQ(nobody.dropped[k].reason, DropReason::kFault);
+  }
 
-    Federation some_left(2, {.faults = {.drop = 0.6}});
-    Federation all_left(2, {});
-    const CollectedProfiles some = some_left.collect(options);
-    EXPECT_GT(some.profiles.missing.size(), 1u) << options.kind;
-    EXPECT_LT(some.profiles.missing.size(), kClients) << options.kind;
-    if (options.variance) continue;  // components depend on who is there
-    // Who is left tells what it tells anyway.
-    const CollectedProfiles all = all_left.collect(options);
-    for (std::uint32_t k = 0; k < kClients; ++k) {
-      const auto& missing = some.profiles.missing;
-      if (std::find(missing.begin(), missing.end(), k) != missing.end()) continue;
-      const auto row = [&](const CollectedProfiles& c) {
-        return std::pair(std::vector<float>(c.profiles.vectors.row(k).begin(), c.profiles.vectors.row(k).end()),
-                         std::vector<std::uint32_t>(c.profiles.labels.row(k).begin(), c.profiles.labels.row(k).end()));
-      };
-      EXPECT_EQ(row(some), row(all)) << options.kind << " " << k;
-    }
+  Federation some_left(2, {.faults = {.drop = 0.6}});
+  Federation all_left(2, {});
+  const CollectedProfiles some = some_left.collect(options);
+  EXPECT_GT(some.profiles.missing.size(), 1u);
+  EXPECT_LT(some.profiles.missing.size(), kClients);
+  if (options.variance) return;  // components depend on who is there
+  // Who is left tells what it tells anyway.
+  const CollectedProfiles all = all_left.collect(options);
+  for (std::uint32_t k = 0; k < kClients; ++k) {
+    const auto& missing = some.profiles.missing;
+    if (std::find(missing.begin(), missing.end(), k) != missing.end()) continue;
+    const auto row = [&](const CollectedProfiles& c) {
+      return std::pair(std::vector<float>(c.profiles.vectors.row(k).begin(), c.profiles.vectors.row(k).end()),
+                       std::vector<std::uint32_t>(c.profiles.labels.row(k).begin(), c.profiles.labels.row(k).end()));
+    };
+    EXPECT_EQ(row(some), row(all)) << k;
   }
 }
 
@@ -396,39 +427,157 @@ TEST(CollectProfiles, BadOptionsAreErrors) {
               HasSubstr("profile.layers: \"last-two\", but the network has 1 dense layer"));
 }
 
-TEST(CollectProfiles, NobodyAskedIsNobodyTold) {
+TEST_P(CollectEveryKind, NobodyAskedIsNobodyTold) {
   Federation federation(2, {});
   federation.clients.clear();
-  for (const ProfileOptions& options : kinds()) {
-    const CollectedProfiles collected = federation.collect(options);
-    EXPECT_TRUE(collected.profiles.missing.empty()) << options.kind;
-    EXPECT_EQ(collected.profiles.bytes_down, 0u) << options.kind;
+  const CollectedProfiles collected = federation.collect(options);
+  EXPECT_TRUE(collected.profiles.missing.empty());
+  EXPECT_EQ(collected.profiles.bytes_down, 0u);
+  EXPECT_EQ(collected.profiles.bytes_up, 0u);
+}
+
+TEST(CollectProfiles, LossesCanBeAskedOfClientsOfAnyKind) {
+  Federation federation(2, {.models = 2});
+  const Rows<float> losses = federation.collect({.kind = "losses"}).profiles.vectors;
+  const auto own = std::move(make_profile_kind({.kind = "label-histogram"})).value();
+  const auto asked = federation.ask_clients_of(*own, losses_profile());
+  ASSERT_TRUE(asked.ok()) << asked.error().message;
+  EXPECT_EQ(asked->profiles.vectors.values, losses.values);
+  const auto other = std::move(make_profile_kind({.kind = "update-direction"})).value();
+  EXPECT_EQ(federation.ask_clients_of(*own, *other).error().message,
+            "asked for a profile of kind update-direction, but clients tell label-histogram");
+}
+
+// Observed after the same training, a profile is what the client would have told.
+TEST(CollectProfiles, ToldAndObservedAreTheSame) {
+  Federation federation(1, {.model = {.name = "mlp", .hidden = {5}}});
+  constexpr std::uint32_t kRound = 3;
+  constexpr std::uint32_t kProfilePart = 65535;  // the draws that belong to profiles
+  for (const ProfileEntry& entry : profile_kinds()) {
+    if (!entry.observable) continue;
+    const auto kind = std::move(make_profile_kind({.kind = entry.name, .steps = 3})).value();
+    const Rows<float> told = federation.collect({.kind = entry.name, .steps = 3}, kRound).profiles.vectors;
+    for (std::uint32_t k = 0; k < kClients; ++k) {
+      if (k == kEmpty) continue;
+      const auto trained = [&](std::uint32_t part) {
+        auto reply = federation.solver().train({.client = ClientId{k},
+                                                .round = kRound,
+                                                .part = part,
+                                                .model = federation.models.row(0),
+                                                .trial = LocalWork{.steps = 3}});
+        return std::get<LocalUpdate>(*reply).model;
+      };
+      const std::vector<float> row(told.row(k).begin(), told.row(k).end());
+      EXPECT_EQ(kind->observe(*federation.network, federation.models.row(0), trained(kProfilePart)), row) << entry.name;
+      EXPECT_NE(kind->observe(*federation.network, federation.models.row(0), trained(0)), row) << entry.name;
+    }
   }
 }
 
+// A vector of 4 GiB, which no client is ever asked for.
+class EnormousKind final : public ProfileKind {
+ public:
+  const ProfileEntry& entry() const override {
+    static const ProfileEntry entry{.name = "enormous", .gives = ProfileGives::kVectors};
+    return entry;
+  }
+  Result<std::size_t> width(const Network&, std::uint32_t) const override { return std::size_t{1} << 30; }
+
+ private:
+  Result<ProfileReply> do_tell(const ProfileTask&, ProfileSubject&) const override { return failure("was asked"); }
+};
+
+TEST(CollectProfiles, MoreThanFitsIntoMemoryIsNotAsked) {
+  Federation federation(1, {});
+  const EnormousKind kind;
+  EXPECT_EQ(federation.ask_clients_of(kind, kind).error().message,
+            "profile.kind: \"enormous\" is 1073741824 numbers of each of 7 clients, want at most 16 GiB together");
+}
+
+TEST(ReduceVectors, LeavesVectorsAloneUnlessTheKindWantsIt) {
+  const auto plain = std::move(make_profile_kind({.kind = "classifier-weights"})).value();
+  const auto reducing = std::move(make_profile_kind({.kind = "classifier-weights", .variance = 1})).value();
+  // On a line: one component, whose origin is the mean of the rows that take part.
+  Rows<float> vectors(4, 2);
+  vectors.values = {0, 0, 3, 4, 100, 100, 6, 8};
+  const std::vector<std::uint32_t> missing{2};
+  reduce_vectors(*plain, vectors, missing);
+  EXPECT_THAT(vectors.values, ElementsAre(0, 0, 3, 4, 100, 100, 6, 8));
+  reduce_vectors(*reducing, vectors, missing);
+  ASSERT_EQ(vectors.width, 1u);
+  EXPECT_NEAR(std::abs(vectors.values[0]), 5, 1e-5);
+  EXPECT_NEAR(vectors.values[1], 0, 1e-5);
+  EXPECT_EQ(vectors.values[2], 0);
+  EXPECT_NEAR(vectors.values[3], -vectors.values[0], 1e-5);
+  // Nobody is left: a column of zeros.
+  const std::vector<std::uint32_t> all{0, 1, 2, 3};
+  reduce_vectors(*reducing, vectors, all);
+  EXPECT_EQ(vectors.count(), 4u);
+  EXPECT_EQ(vectors.values, std::vector<float>(4));
+}
+
+// Answers everything with what it was given.
 class LiarLink final : public ClientLink {
  public:
+  explicit LiarLink(ProfileReply answer) : answer_(std::move(answer)) {}
   Result<TrainReply> train(const TrainTask& task, LocalUpdate) override {
     return TrainReply{Dropped{task.client, DropReason::kUnreachable}};
   }
-  Result<ProfileReply> profile(const ProfileTask&) override {
-    return ProfileReply{ClientProfile{.vector = {1}, .labels = {1}}};
-  }
+  Result<ProfileReply> profile(const ProfileTask&) override { return answer_; }
   Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
+
+ private:
+  ProfileReply answer_;
 };
 
-TEST(CollectProfiles, AnAnswerOfAnotherSizeIsNone) {
+TEST_P(CollectEveryKind, AnAnswerThatCannotBeUsedIsNone) {
+  if (tells_nothing()) return;
   Federation federation(1, {});
-  WorkerPool pool(1);
-  std::vector<std::unique_ptr<ClientLink>> links;
-  links.push_back(std::make_unique<LiarLink>());
-  for (const char* kind : {"label-histogram", "update-direction"}) {
-    const auto collected =
-        collect_profiles({.kind = kind}, {.clients = federation.clients, .models = federation.models},
-                         *federation.network, federation.data, pool, links);
-    ASSERT_TRUE(collected.ok());
-    EXPECT_EQ(collected->profiles.missing.size(), kClients);
-    EXPECT_EQ(collected->dropped.at(0).reason, DropReason::kMalformed);
+  const auto kind = std::move(make_profile_kind(options)).value();
+  const auto collect = [&](ProfileReply answer) {
+    WorkerPool pool(1);
+    std::vector<std::unique_ptr<ClientLink>> links;
+    links.push_back(std::make_unique<LiarLink>(std::move(answer)));
+    auto collected = collect_profiles(*kind, {.clients = federation.clients, .models = federation.models},
+                                      *federation.network, federation.data, pool, links);
+    EXPECT_TRUE(collected.ok());
+    return std::move(collected).value();
+  };
+  const auto expect_none = [&](ProfileReply answer, DropReason reason) {
+    const CollectedProfiles collected = collect(std::move(answer));
+    EXPECT_EQ(collected.profiles.missing.size(), kClients);
+    EXPECT_EQ(collected.profiles.bytes_up, 0u);
+    EXPECT_EQ(collected.samples_trained, 0u);
+    ASSERT_EQ(collected.dropped.size(), kClients);
+    for (std::uint32_t k = 0; k < kClients; ++k) {
+      // Whatever the answer says of who it is.
+      EXPECT_EQ(collected.dropped[k].client, ClientId{k});
+      EXPECT_EQ(collected.dropped[k].reason, reason);
+    }
+    for (const float value : collected.profiles.vectors.values) EXPECT_EQ(value, 0);
+  };
+  const std::size_t width = *kind->width(*federation.network, 1);
+  const std::size_t counts = entry.gives == ProfileGives::kLabels ? kClasses : 0;
+  const ClientProfile right{
+      .vector = std::vector<float>(width, 1.0f / static_cast<float>(std::max<std::size_t>(1, width))),
+      .labels = std::vector<std::uint32_t>(counts, 1),
+      .samples_trained = 5};
+  EXPECT_TRUE(collect(right).profiles.missing.empty());
+  expect_none(ClientProfile{.samples_trained = 5}, DropReason::kMalformed);
+  ClientProfile longer = right;
+  longer.vector.push_back(0);
+  expect_none(longer, DropReason::kMalformed);
+  ClientProfile counted = right;
+  counted.labels.push_back(1);
+  expect_none(counted, DropReason::kMalformed);
+  expect_none(Dropped{ClientId{12345}, DropReason::kUnreachable}, DropReason::kUnreachable);
+  if (width == 0) return;
+  ClientProfile infinite = right;
+  infinite.vector.back() = std::numeric_limits<float>::infinity();
+  if (entry.gives == ProfileGives::kLosses) {
+    EXPECT_EQ(collect(infinite).profiles.vectors.values.back(), infinite.vector.back());
+  } else {
+    expect_none(infinite, DropReason::kNonFinite);
   }
 }
 

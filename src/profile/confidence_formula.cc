@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "profile/profile.h"
+#include "profile/formulas.h"
 
 namespace muster {
 namespace {

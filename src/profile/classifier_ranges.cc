@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "profile/profile.h"
+#include "profile/formulas.h"
 
 namespace muster {
 

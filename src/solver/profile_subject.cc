@@ -1,0 +1,60 @@
+#include "solver/profile_subject.h"
+
+namespace muster {
+namespace {
+
+// Training for a profile draws other batches than any visit of a round does.
+constexpr std::uint32_t kProfilePart = 65535;
+
+class SolverSubject final : public ProfileSubject {
+ public:
+  SolverSubject(LocalSolver& solver, ClientId client, std::uint64_t noise_seed)
+      : solver_(solver), client_(client), noise_seed_(noise_seed) {}
+
+  const Network& network() const override { return solver_.network(); }
+  std::uint32_t samples() const override { return solver_.data().train_count(client_); }
+  std::vector<std::uint32_t> label_counts() const override { return solver_.data().label_counts(client_); }
+  std::uint64_t noise_seed() const override { return noise_seed_; }
+
+  Result<std::variant<Trained, Dropped>> train(const ProfileTask& task, const ProfileWork& wanted) override {
+    MUSTER_ASSIGN(TrainReply reply,
+                  solver_.train({.client = client_,
+                                 .round = task.round,
+                                 .part = kProfilePart,
+                                 .model = task.models.row(0),
+                                 .work = task.work,
+                                 .trial = LocalWork{.epochs = wanted.epochs, .steps = wanted.steps}}));
+    auto* const update = std::get_if<LocalUpdate>(&reply);
+    if (!update) return std::variant<Trained, Dropped>{std::get<Dropped>(reply)};
+    return std::variant<Trained, Dropped>{
+        Trained{.model = std::move(update->model), .samples = update->samples_trained}};
+  }
+
+  Outputs outputs(std::span<const float> model, const SampleView& view) override {
+    Outputs outputs{.logits = Rows<float>(static_cast<std::uint32_t>(view.size()), network().outputs()),
+                    .labels = std::vector<std::int32_t>(view.size())};
+    solver_.evaluate_outputs(model, view, outputs.logits.values, outputs.labels);
+    return outputs;
+  }
+
+  std::vector<double> mean_losses(const RowsView<float>& models) override {
+    std::vector<double> losses;
+    for (const Evaluation& evaluation : solver_.evaluate_training(models, client_)) {
+      losses.push_back(evaluation.loss_sum / static_cast<double>(evaluation.samples));
+    }
+    return losses;
+  }
+
+ private:
+  LocalSolver& solver_;
+  const ClientId client_;
+  const std::uint64_t noise_seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProfileSubject> make_profile_subject(LocalSolver& solver, ClientId client, std::uint64_t noise_seed) {
+  return std::make_unique<SolverSubject>(solver, client, noise_seed);
+}
+
+}  // namespace muster
