@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ostream>
 
 #include "profile/profile.h"
 
@@ -12,6 +13,9 @@ struct KindSetting {
   std::string name;  // for the test's name
   ProfileOptions options;
 };
+inline void PrintTo(const KindSetting& setting, std::ostream* out) {
+  *out << setting.name;
+}
 
 inline std::vector<KindSetting> kind_settings() {
   struct Key {

@@ -261,6 +261,11 @@ TEST(CollectProfiles, TrainForTheWantedStepsOrEpochs) {
   EXPECT_EQ(federation.collect({.kind = "confidence-vector"}).samples_trained, 60u);
   const double macs = static_cast<double>(federation.network->forward_macs());
   EXPECT_EQ(federation.collect({.kind = "confidence-vector"}).slowest_flops, macs * (6 * 60 + 2 * 6));
+  // Of several clients, the one with most to do: it has 12 samples.
+  federation.clients = {ClientId{0}, ClientId{6}, ClientId{1}};
+  const CollectedProfiles several = federation.collect({.kind = "update-direction", .epochs = 2});
+  EXPECT_EQ(several.samples_trained, 2u * (6 + 12 + 7));
+  EXPECT_EQ(several.slowest_flops, macs * 6 * 24);
 }
 
 TEST(CollectProfiles, ClassifierWeightsAreThoseOfTheTrainedModel) {
