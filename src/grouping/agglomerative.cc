@@ -24,27 +24,49 @@ Linkage linkage_of(const std::string& word) {
   return word == "average" ? Linkage::kAverage : Linkage::kWard;
 }
 
+struct Choice {
+  std::string metric;
+  std::string linkage;
+};
+
+Result<Choice> chosen(const GroupingOptions& options) {
+  Choice choice;
+  MUSTER_ASSIGN(choice.metric, chosen_word("metric", options.metric, "l2", {"l1", "l2", "cosine"}));
+  MUSTER_ASSIGN(choice.linkage,
+                chosen_word("linkage", options.linkage, "ward", {"single", "complete", "average", "ward"}));
+  if (choice.linkage == "ward" && choice.metric != "l2") {
+    return usage_error(
+        "grouping.linkage: {}, but ward's linkage is defined for metric = l2 only; want single | complete | average "
+        "with metric = {}",
+        options.linkage.empty() ? "ward by default" : "ward", choice.metric);
+  }
+  return choice;
+}
+
 }  // namespace
 
-Result<Draft> group_agglomerative(const GroupingOptions& options, const GroupingInput& input,
-                                  const GroupingCall& call) {
-  MUSTER_ASSIGN(const std::string metric, chosen_word("metric", options.metric, "l2", {"l1", "l2", "cosine"}));
-  MUSTER_ASSIGN(const std::string linkage,
-                chosen_word("linkage", options.linkage, "ward", {"single", "complete", "average", "ward"}));
-  if (linkage == "ward" && metric != "l2") {
-    return usage_error("grouping.linkage: ward is for metric = l2, want single | complete | average with metric = {}",
-                       metric);
+Status check_agglomerative(const GroupingOptions& options, const KnownAhead& ahead) {
+  MUSTER_TRY(chosen(options));
+  const bool groups = options.groups.has_value() || ahead.groups_in_call;
+  if (options.threshold && groups) {
+    return usage_error("grouping.threshold: {}, but a number of groups is set too; want one of the two",
+                       *options.threshold);
   }
-  if (options.threshold.has_value() == call.groups.has_value()) {
-    return usage_error("grouping.threshold: {} grouping.groups, want one of the two",
-                       call.groups ? "set together with" : "not set, and neither is");
+  if (!options.threshold && !groups) {
+    return usage_error("grouping.threshold: not set, and neither is grouping.groups; want one of the two");
   }
   if (options.threshold && !(*options.threshold >= 0)) {
     return usage_error("grouping.threshold: {}, want >= 0", *options.threshold);
   }
+  return {};
+}
+
+Result<Draft> group_agglomerative(const GroupingOptions& options, const GroupingInput& input,
+                                  const GroupingCall& call) {
+  MUSTER_ASSIGN(const Choice choice, chosen(options));
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("agglomerative", clients));
-  const std::vector<Merge> merges = link(distances_by(metric, input.vectors), linkage_of(linkage));
+  const std::vector<Merge> merges = link(distances_by(choice.metric, input.vectors), linkage_of(choice.linkage));
   return Draft{.groups = call.groups ? cut_at_count(merges, clients, *call.groups)
                                      : cut_at_height(merges, clients, *options.threshold),
                .notes = {}};

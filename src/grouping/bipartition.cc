@@ -29,12 +29,21 @@ Draft together(std::uint32_t clients, std::string note) {
   return draft;
 }
 
+Result<Linkage> chosen_linkage(const GroupingOptions& options) {
+  MUSTER_ASSIGN(const std::string word, chosen_word("linkage", options.linkage, "single", {"single", "complete"}));
+  return word == "single" ? Linkage::kSingle : Linkage::kComplete;
+}
+
 }  // namespace
 
-Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
-  MUSTER_ASSIGN(const std::string linkage, chosen_word("linkage", options.linkage, "single", {"single", "complete"}));
+Status check_bipartition(const GroupingOptions& options, const KnownAhead&) {
+  MUSTER_TRY(chosen_linkage(options));
   MUSTER_TRY(check_length("epsilon-mean", options.epsilon_mean));
-  MUSTER_TRY(check_length("epsilon-max", options.epsilon_max));
+  return check_length("epsilon-max", options.epsilon_max);
+}
+
+Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
+  MUSTER_ASSIGN(const Linkage linkage, chosen_linkage(options));
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("bipartition", clients));
   Rows<double> distances = gram(input.vectors);
@@ -50,8 +59,7 @@ Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingIn
   if (options.epsilon_max && !(longest > *options.epsilon_max)) return unsplit("below epsilon-max");
   normalise_gram(distances);
   for (double& value : distances.values) value = 1 - value;
-  const std::vector<Merge> merges =
-      link(std::move(distances), linkage == "single" ? Linkage::kSingle : Linkage::kComplete);
+  const std::vector<Merge> merges = link(std::move(distances), linkage);
   if (merges.back().height <= kSameDirection) return unsplit("all updates point in one direction");
   return Draft{.groups = cut_at_count(merges, clients, 2), .notes = {}};
 }

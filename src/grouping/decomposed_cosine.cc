@@ -26,9 +26,8 @@ Rows<double> direction_cosines(const Rows<double>& gram, std::uint32_t direction
   return cosines;
 }
 
-Result<Draft> group_decomposed_cosine(const GroupingOptions& options, const GroupingInput& input,
-                                      const GroupingCall& call) {
-  MUSTER_ASSIGN(const std::uint32_t groups, wanted_groups(options, call));
+Result<Draft> group_decomposed_cosine(const GroupingOptions&, const GroupingInput& input, const GroupingCall& call) {
+  const std::uint32_t groups = *call.groups;
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("decomposed-cosine", clients));
   const Directed directed = directed_updates(input.vectors);

@@ -1,32 +1,19 @@
-// The methods behind form_groups(), one file each. Internal to the stage.
-//
-// A method sees one edge's clients, all of which have samples, numbered from 0. Rows of `input` that are not empty have
-// been checked to fit, and what the catalogue says the method needs is there; vectors are finite unless the catalogue
-// says that the method takes others. It returns its groups, in any order and with members in any order; clients that
-// are in none become idle. Where there are too few clients for a single group, a note says so and there is no group.
+// What the files of the built-in methods share, and their functions. Internal to the stage; grouping_method.h says what
+// a method may rely on.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "base/random.h"
-#include "grouping/grouping.h"
+#include "grouping/grouping_method.h"
 
 namespace muster {
 
-struct Draft {
-  std::vector<std::vector<std::uint32_t>> groups;  // none empty, no client twice
-  std::vector<std::string> notes;
-};
+// Knows added methods too. The pointer stays valid: methods are never removed.
+[[nodiscard]] Result<const GroupingMethod*> find_grouping_method(const std::string& name);
 
-// A method's randomness: its own for every edge and round. `part` tells apart what must not share draws.
-[[nodiscard]] inline Stream grouping_stream(const GroupingCall& call, std::uint32_t part = 0) {
-  return Stream({.seed = call.seed, .purpose = Purpose::kGrouping, .round = call.round, .id = call.edge, .part = part});
-}
-
-// The number of groups wanted of this edge; an error if it was not said. Never more than there are clients.
-[[nodiscard]] Result<std::uint32_t> wanted_groups(const GroupingOptions& options, const GroupingCall& call);
+// The refusal of a method that has to be told how many groups to form.
+[[nodiscard]] Error groups_not_set(const std::string& method);
 
 // The word, or `fallback` if it is "". An error naming `key` if it is none of `accepted`.
 [[nodiscard]] Result<std::string> chosen_word(const char* key, const std::string& word, const char* fallback,
@@ -48,6 +35,12 @@ template <typename T>
 [[nodiscard]] inline std::uint32_t client_name(const GroupingCall& call, std::uint32_t k) {
   return call.clients.empty() ? k : call.clients[k];
 }
+
+[[nodiscard]] Status check_random(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_kmeans_deal(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_agglomerative(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_nearest_centre(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_bipartition(const GroupingOptions&, const KnownAhead&);
 
 [[nodiscard]] Result<Draft> group_random(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_greedy_complement(const GroupingOptions&, const GroupingInput&, const GroupingCall&);

@@ -4,136 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 
-#include "base/names.h"
 #include "grouping/groupers.h"
 
 namespace muster {
 namespace {
 
-struct Method {
-  GrouperEntry entry;
-  Result<Draft> (*group)(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
-};
-
-const std::vector<Method>& methods() {
-  static const std::vector<Method> list{
-      {{"singletons", "every client is its own group", {}, GroupingNeed::kNothing}, nullptr},
-      {{"random", "groups of `size` drawn at random", {"size"}, GroupingNeed::kNothing}, group_random},
-      {{"inter-cluster",
-        "a client of every cluster of like clients in each group",
-        {"groups", "max-iterations", "rows"},
-        GroupingNeed::kLabels},
-       group_inter_cluster},
-      {{"greedy-complement",
-        "filled one by one with whoever complements the members best, to `min-samples` or `max-clients`",
-        {"score", "min-samples", "max-clients", "first"},
-        GroupingNeed::kLabelsOrVectors},
-       group_greedy_complement},
-      {{"kmeans-deal",
-        "drawn in turn from clusters of like clients, to `min-samples` or `max-clients`",
-        {"min-samples", "max-clients", "clusters"},
-        GroupingNeed::kLabelsOrVectors},
-       group_kmeans_deal},
-      {{"coefficient-of-variation",
-        "groups grow by the client that evens their labels most",
-        {"min-size", "max-cov", "tail"},
-        GroupingNeed::kLabels},
-       group_by_coefficient_of_variation},
-      {{"kl-greedy",
-        "grown side by side by the client and group that lower a divergence from uniform the most",
-        {"min-size"},
-        GroupingNeed::kLabels},
-       group_kl_greedy},
-      {{"cluster-deal",
-        "clusters of like clients dealt out to groups of `min-size` and more",
-        {"min-size"},
-        GroupingNeed::kLabels},
-       group_cluster_deal},
-      {{"qcid", "clients are drawn that even a group's labels", {"min-size", "lambda"}, GroupingNeed::kLabels},
-       group_by_qcid},
-      {{"mediator",
-        "groups of `size`, filled one by one with whoever brings the labels nearest to uniform",
-        {"size"},
-        GroupingNeed::kLabels},
-       group_mediator},
-      {{"decomposed-cosine",
-        "updates by their cosines with the leading singular directions, clustered by k-means",
-        {"groups"},
-        GroupingNeed::kVectors},
-       group_decomposed_cosine},
-      {{"mean-absolute-cosine",
-        "updates by their cosines with all others, clustered by complete linkage",
-        {"groups"},
-        GroupingNeed::kVectors},
-       group_mean_absolute_cosine},
-      {{"agglomerative",
-        "near vectors merged until there are `groups`, or none nearer than `threshold`",
-        {"metric", "linkage", "threshold", "groups"},
-        GroupingNeed::kVectors},
-       group_agglomerative},
-      {{"gap-voting",
-        "models bounded by the largest gap in their distances; finds the number of groups itself",
-        {"min-gap", "weighted"},
-        GroupingNeed::kVectors,
-        true},
-       group_gap_voting},
-      {{"bipartition",
-        "one split in two where updates disagree",
-        {"epsilon-mean", "epsilon-max", "linkage"},
-        GroupingNeed::kVectors},
-       group_bipartition},
-      {{"nearest-centre",
-        "vectors by the nearest centre, given or found by k-means",
-        {"groups"},
-        GroupingNeed::kVectors},
-       group_nearest_centre},
-      {{"argmin-loss", "clients by the model with the smallest loss", {"groups"}, GroupingNeed::kVectors},
-       group_argmin_loss},
-  };
-  return list;
-}
-
-Result<const Method*> find_method(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Method& method : methods()) {
-    if (method.entry.name == name) return &method;
-    names.push_back(method.entry.name);
-  }
-  return Error{ErrorCode::kUsage, unknown_name("grouping method", name, names)};
-}
-
-// The keys that are set, as the user types them.
-std::vector<std::string> set_keys(const GroupingOptions& o) {
-  std::vector<std::string> keys;
-  const auto note = [&](const char* key, bool is_set) {
-    if (is_set) keys.emplace_back(key);
-  };
-  note("size", o.size.has_value());
-  note("groups", o.groups.has_value());
-  note("max-iterations", o.max_iterations.has_value());
-  note("rows", !o.rows.empty());
-  note("score", !o.score.empty());
-  note("min-samples", o.min_samples.has_value());
-  note("max-clients", o.max_clients.has_value());
-  note("first", !o.first.empty());
-  note("clusters", o.clusters.has_value());
-  note("min-size", o.min_size.has_value());
-  note("max-cov", o.max_cov.has_value());
-  note("tail", !o.tail.empty());
-  note("lambda", o.lambda.has_value());
-  note("metric", !o.metric.empty());
-  note("linkage", !o.linkage.empty());
-  note("threshold", o.threshold.has_value());
-  note("min-gap", o.min_gap.has_value());
-  note("weighted", o.weighted.has_value());
-  note("epsilon-mean", o.epsilon_mean.has_value());
-  note("epsilon-max", o.epsilon_max.has_value());
-  return keys;
-}
-
-Status check_input(const Method& method, const GroupingInput& input) {
+Status check_input(const GroupingMethod& method, const GroupingInput& input) {
   const std::size_t clients = input.samples.size();
   const auto check = [&](const char* what, std::size_t entries) -> Status {
     if (entries == 0 || entries == clients) return {};
@@ -185,15 +63,35 @@ std::vector<std::uint32_t> chosen(std::span<const std::uint32_t> values, std::sp
   return result;
 }
 
+// Methods may be added from outside: what they answer is checked like any input.
+Status check_draft(const std::string& method, const Draft& draft, std::size_t clients) {
+  std::vector<bool> placed(clients);
+  for (const std::vector<std::uint32_t>& group : draft.groups) {
+    if (group.empty()) return failure("grouping method {} formed a group without clients", method);
+    for (const std::uint32_t client : group) {
+      if (client >= clients) {
+        return failure("grouping method {} put client {} in a group, want 0 to {}", method, client, clients - 1);
+      }
+      if (placed[client]) return failure("grouping method {} put client {} in two groups", method, client);
+      placed[client] = true;
+    }
+  }
+  return {};
+}
+
 // Runs the method on some of the clients; the draft's numbers are those of `clients`.
-Result<Draft> group_some(const Method& method, const GroupingOptions& options, const GroupingInput& input,
+Result<Draft> group_some(const GroupingMethod& method, const GroupingOptions& options, const GroupingInput& input,
                          const GroupingCall& call, std::span<const std::uint32_t> clients) {
-  if (clients.size() == input.samples.size()) return method.group(options, input, call);  // no copy of large vectors
+  GroupingCall own = call;
+  if (clients.size() == input.samples.size()) {  // no copy of large vectors
+    MUSTER_ASSIGN(Draft draft, method.group(options, input, own));
+    MUSTER_TRY(check_draft(method.entry.name, draft, clients.size()));
+    return draft;
+  }
   const std::vector<std::uint32_t> samples = chosen(input.samples, clients);
   const std::vector<std::uint32_t> selected = chosen(input.selected, clients);
   const Rows<std::uint32_t> labels = chosen_rows(input.labels, clients);
   const Rows<float> vectors = chosen_rows(input.vectors, clients);
-  GroupingCall own = call;
   own.clients = clients;
   MUSTER_ASSIGN(Draft draft, method.group(options,
                                           {.samples = samples,
@@ -203,21 +101,37 @@ Result<Draft> group_some(const Method& method, const GroupingOptions& options, c
                                            .selected = selected,
                                            .centres = input.centres},
                                           own));
+  MUSTER_TRY(check_draft(method.entry.name, draft, clients.size()));
   for (std::vector<std::uint32_t>& group : draft.groups) {
     for (std::uint32_t& member : group) member = clients[member];
   }
   return draft;
 }
 
+struct Edge {
+  std::uint32_t number = 0;
+  std::vector<std::uint32_t> clients;  // with samples, ascending; at least one
+};
+
+std::vector<Edge> edges_of(const GroupingInput& input) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> clients;  // numbers may be anything
+  for (std::uint32_t k = 0; k < input.samples.size(); ++k) {
+    if (input.samples[k] > 0) clients[input.edges.empty() ? 0 : input.edges[k]].push_back(k);
+  }
+  std::vector<Edge> edges;
+  for (auto& [number, members] : clients) edges.push_back({number, std::move(members)});
+  return edges;
+}
+
 // Shares `groups` out to edges by their clients: largest remainders, at least one each.
-std::vector<std::uint32_t> share_groups(std::uint32_t groups, const std::vector<std::vector<std::uint32_t>>& edges) {
+std::vector<std::uint32_t> share_groups(std::uint32_t groups, const std::vector<Edge>& edges) {
   std::uint64_t clients = 0;
-  for (const auto& edge : edges) clients += edge.size();
+  for (const Edge& edge : edges) clients += edge.clients.size();
   std::vector<std::uint32_t> shares(edges.size());
   std::vector<std::pair<std::uint64_t, std::uint32_t>> remainders;
   std::uint64_t given = 0;
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
-    const std::uint64_t exact = std::uint64_t{groups} * edges[e].size();
+    const std::uint64_t exact = std::uint64_t{groups} * edges[e].clients.size();
     shares[e] = static_cast<std::uint32_t>(exact / clients);
     given += shares[e];
     remainders.emplace_back(exact % clients, e);
@@ -242,7 +156,6 @@ Grouping canonical(std::vector<std::vector<std::uint32_t>> groups, std::uint32_t
   for (const auto& group : groups) {
     members.clear();
     for (const std::uint32_t client : group) {
-      MUSTER_CHECK(client < clients && !placed[client], "client {} of {} is in two groups", client, clients);
       placed[client] = true;
       members.push_back({client});
     }
@@ -264,28 +177,6 @@ std::vector<GroupId> groups_of_clients(const Grouping& grouping, std::uint32_t c
   return group_of;
 }
 
-std::vector<GrouperEntry> groupers() {
-  std::vector<GrouperEntry> entries;
-  for (const Method& method : methods()) entries.push_back(method.entry);
-  return entries;
-}
-
-Status check_grouping(const GroupingOptions& options) {
-  MUSTER_ASSIGN(const Method* const method, find_method(options.method));
-  const std::vector<std::string>& own = method->entry.keys;
-  for (const std::string& key : set_keys(options)) {
-    if (std::ranges::find(own, key) != own.end()) continue;
-    if (own.empty()) return usage_error("grouping.{}: not a key of {}, which has none", key, options.method);
-    return usage_error("grouping.{}: not a key of {}, whose keys are {}", key, options.method, fmt::join(own, ", "));
-  }
-  return {};
-}
-
-Result<std::uint32_t> wanted_groups(const GroupingOptions& options, const GroupingCall& call) {
-  if (call.groups) return *call.groups;
-  return usage_error("grouping.groups: not set, want the number of groups that {} shall form", options.method);
-}
-
 Result<std::string> chosen_word(const char* key, const std::string& word, const char* fallback,
                                 std::initializer_list<const char*> accepted) {
   if (word.empty()) return std::string(fallback);
@@ -294,8 +185,8 @@ Result<std::string> chosen_word(const char* key, const std::string& word, const 
 }
 
 Result<FormedGroups> form_groups(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
-  MUSTER_TRY(check_grouping(options));
-  MUSTER_ASSIGN(const Method* const method, find_method(options.method));
+  MUSTER_TRY(check_grouping(options, {.groups_in_call = call.groups.has_value(), .centres = !input.centres.empty()}));
+  MUSTER_ASSIGN(const GroupingMethod* const method, find_grouping_method(options.method));
   MUSTER_TRY(check_input(*method, input));
   if (!method->group) {
     // Singletons: a list per client, as other methods return, would cost more memory than the clients themselves.
@@ -303,24 +194,10 @@ Result<FormedGroups> form_groups(const GroupingOptions& options, const GroupingI
     if (alone.grouping.count() == 0) return no_samples(input);
     return alone;
   }
-  const auto clients = static_cast<std::uint32_t>(input.samples.size());
-
-  std::vector<std::vector<std::uint32_t>> edges;
+  const std::vector<Edge> edges = edges_of(input);
   std::uint32_t eligible = 0;
-  for (std::uint32_t k = 0; k < clients; ++k) {
-    const std::uint32_t edge = input.edges.empty() ? 0 : input.edges[k];
-    if (edge >= edges.size()) edges.resize(edge + 1);
-    if (input.samples[k] == 0) continue;
-    edges[edge].push_back(k);
-    ++eligible;
-  }
+  for (const Edge& edge : edges) eligible += static_cast<std::uint32_t>(edge.clients.size());
   if (eligible == 0) return no_samples(input);
-
-  std::vector<std::uint32_t> numbers;  // of the edges that have clients
-  for (std::uint32_t e = 0; e < edges.size(); ++e) {
-    if (!edges[e].empty()) numbers.push_back(e);
-  }
-  std::erase_if(edges, [](const auto& edge) { return edge.empty(); });
 
   const std::optional<std::uint32_t> groups = call.groups ? call.groups : options.groups;
   std::vector<std::uint32_t> shares;
@@ -334,20 +211,22 @@ Result<FormedGroups> form_groups(const GroupingOptions& options, const GroupingI
   FormedGroups formed;
   std::vector<std::vector<std::uint32_t>> all;
   for (std::size_t e = 0; e < edges.size(); ++e) {
+    const auto name = [&] { return fmt::format("edge {}", edges[e].number); };
     GroupingCall own = call;
-    own.edge = numbers[e];
+    own.edge = edges[e].number;
     if (groups) own.groups = shares[e];
-    MUSTER_ASSIGN(Draft draft, group_some(*method, options, input, own, edges[e]));
-    std::ranges::move(draft.groups, std::back_inserter(all));
-    for (std::string& note : draft.notes) {
-      formed.notes.push_back(edges.size() == 1 ? std::move(note) : fmt::format("edge {}: {}", numbers[e], note));
+    Result<Draft> draft = group_some(*method, options, input, own, edges[e].clients);
+    if (!draft) return edges.size() == 1 ? std::move(draft).error() : std::move(draft).error().within(name());
+    std::ranges::move(draft->groups, std::back_inserter(all));
+    for (std::string& note : draft->notes) {
+      formed.notes.push_back(edges.size() == 1 ? std::move(note) : fmt::format("{}: {}", name(), note));
     }
   }
   if (all.empty()) {
     return usage_error("{}",
                        formed.notes.empty() ? fmt::format("{} formed no group", options.method) : formed.notes.front());
   }
-  formed.grouping = canonical(std::move(all), clients);
+  formed.grouping = canonical(std::move(all), static_cast<std::uint32_t>(input.samples.size()));
   return formed;
 }
 

@@ -95,15 +95,23 @@ struct GrouperEntry {
   std::vector<std::string> keys;
   GroupingNeed need = GroupingNeed::kNothing;
   bool takes_broken_vectors = false;  // others refuse vectors that are not finite
+  bool needs_groups = false;          // cannot do without a number of groups
 };
-// Every method, in the order of the documentation.
+// Every method: the built-in ones in the order of the documentation, then those of add_grouping_method().
 [[nodiscard]] std::vector<GrouperEntry> groupers();
 
 // Every client alone, in id order; clients without samples are idle. What form_groups() does for "singletons".
 [[nodiscard]] Grouping group_singletons(const GroupingInput& input);
 
-// Fails if the method is unknown, or if a key is set that is not one of the method's.
-[[nodiscard]] Status check_grouping(const GroupingOptions& options);
+// What a caller of check_grouping() knows about the calls of form_groups() that will follow.
+struct KnownAhead {
+  bool groups_in_call = false;  // GroupingCall::groups will be set, e.g. from plan.groups
+  bool vectors_only = false;    // there will be vectors and no label counts
+  bool centres = false;         // centres will be given
+};
+// Fails if the method is unknown, if a key is set that is not one of the method's, if the method needs a number of
+// groups and gets none, or if its keys contradict each other. What depends on the clients is left to form_groups().
+[[nodiscard]] Status check_grouping(const GroupingOptions& options, const KnownAhead& ahead = {});
 
 struct FormedGroups {
   Grouping grouping;

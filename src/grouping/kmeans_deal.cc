@@ -10,12 +10,14 @@
 
 namespace muster {
 
+Status check_kmeans_deal(const GroupingOptions& options, const KnownAhead& ahead) {
+  if (options.clusters || !ahead.vectors_only) return {};
+  return usage_error("grouping.clusters: not set, want a number: vectors alone do not tell how many classes there are");
+}
+
 Result<Draft> group_kmeans_deal(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
   MUSTER_ASSIGN(const SampleQuota quota, chosen_quota(options));
-  if (!options.clusters && input.labels.empty()) {
-    return usage_error(
-        "grouping.clusters: not set, want a number: vectors alone do not tell how many classes there are");
-  }
+  MUSTER_TRY(check_kmeans_deal(options, {.vectors_only = input.labels.empty()}));
   const auto classes = static_cast<std::uint32_t>(input.labels.width);
   MUSTER_ASSIGN(const std::uint32_t clusters, chosen_number("clusters", options.clusters, classes));
   Stream starts = grouping_stream(call, 0);

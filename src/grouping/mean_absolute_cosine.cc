@@ -27,9 +27,8 @@ Rows<double> mean_absolute_cosine_differences(Rows<double> gram) {
   return differences;
 }
 
-Result<Draft> group_mean_absolute_cosine(const GroupingOptions& options, const GroupingInput& input,
-                                         const GroupingCall& call) {
-  MUSTER_ASSIGN(const std::uint32_t groups, wanted_groups(options, call));
+Result<Draft> group_mean_absolute_cosine(const GroupingOptions&, const GroupingInput& input, const GroupingCall& call) {
+  const std::uint32_t groups = *call.groups;
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("mean-absolute-cosine", clients));
   Directed directed = directed_updates(input.vectors);

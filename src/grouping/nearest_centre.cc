@@ -34,10 +34,15 @@ Draft by_centre(const std::vector<std::uint32_t>& centre_of_client, std::uint32_
 
 }  // namespace
 
+Status check_nearest_centre(const GroupingOptions& options, const KnownAhead& ahead) {
+  if (options.groups || ahead.groups_in_call || ahead.centres) return {};
+  return groups_not_set(options.method);
+}
+
 Result<Draft> group_nearest_centre(const GroupingOptions& options, const GroupingInput& input,
                                    const GroupingCall& call) {
   if (input.centres.empty()) {
-    MUSTER_ASSIGN(const std::uint32_t groups, wanted_groups(options, call));
+    const std::uint32_t groups = *call.groups;
     if (input.vectors.width > input.vectors.count()) MUSTER_TRY(check_pairs("nearest-centre", input.vectors.count()));
     Stream stream = grouping_stream(call);
     const KMeansOptions search{.clusters = groups, .max_iterations = kIterations};

@@ -5,6 +5,10 @@
 
 namespace muster {
 
+Status check_random(const GroupingOptions&, const KnownAhead&) {
+  return {};
+}
+
 Result<Draft> group_random(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
   MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size, 5u));

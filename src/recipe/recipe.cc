@@ -278,7 +278,7 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
 
 Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_profile(r.profile));
-  MUSTER_TRY(check_grouping(r.grouping));
+  MUSTER_TRY(check_grouping(r.grouping, {.groups_in_call = r.plan.groups.has_value()}));
   MUSTER_TRY(check_plan(r.plan));
   MUSTER_TRY(check_groups(r));
   MUSTER_TRY(check_event(r));

@@ -157,6 +157,61 @@ TEST(FormGroups, AnEdgeThatIsTooSmallStaysIdleWithANote) {
   EXPECT_EQ(formed->notes[0], "edge 1: grouping.size: 4, but there are 2 clients with samples");
 }
 
+TEST(FormGroups, TakesAnyNumbersForEdges) {
+  const std::vector<std::uint32_t> samples{1, 1, 1, 1};
+  const std::vector<std::uint32_t> edges{0xffffffffu, 7, 0xffffffffu, 7};
+  const auto formed = form_groups({.method = "random", .size = 2}, {.samples = samples, .edges = edges}, {});
+  ASSERT_TRUE(formed) << formed.error().message;
+  EXPECT_EQ(lists_of(formed->grouping), (Lists{{0, 2}, {1, 3}}));
+}
+
+TEST(FormGroups, NamesTheEdgeOfAnError) {
+  // On edge 4 the last client fits nowhere.
+  const std::vector<std::uint32_t> samples{10, 10, 1, 1, 1};
+  const std::vector<std::uint32_t> edges{3, 3, 4, 4, 4};
+  const Rows<float> vectors(5, 1);
+  const auto formed =
+      form_groups({.method = "greedy-complement", .score = "cosine", .min_samples = 10, .max_clients = 2},
+                  {.samples = samples, .vectors = vectors, .edges = edges}, {});
+  ASSERT_FALSE(formed);
+  EXPECT_TRUE(formed.error().message.starts_with("edge 4: grouping.max-clients: 2")) << formed.error().message;
+}
+
+std::string refusal(const GroupingOptions& options, const KnownAhead& ahead = {}) {
+  const Status status = check_grouping(options, ahead);
+  return status ? "" : status.error().message;
+}
+
+TEST(CheckGrouping, WantsANumberOfGroupsWhereTheMethodNeedsOne) {
+  for (const char* const method : {"inter-cluster", "decomposed-cosine", "mean-absolute-cosine", "nearest-centre"}) {
+    EXPECT_EQ(refusal({.method = method}),
+              "grouping.groups: not set, but " + std::string(method) + " has to be told how many groups to form");
+    EXPECT_EQ(refusal({.method = method, .groups = 3}), "");
+    EXPECT_EQ(refusal({.method = method}, {.groups_in_call = true}), "");
+  }
+  EXPECT_EQ(refusal({.method = "nearest-centre"}, {.centres = true}), "");
+  EXPECT_NE(refusal({.method = "inter-cluster"}, {.centres = true}), "");
+  for (const char* const method : {"singletons", "gap-voting", "argmin-loss", "mediator", "bipartition"}) {
+    EXPECT_EQ(refusal({.method = method}), "") << method;
+  }
+}
+
+TEST(CheckGrouping, RefusesAtOnceWhatNoClientsCouldMend) {
+  EXPECT_EQ(refusal({.method = "agglomerative", .groups = 2, .metric = "cosine"}),
+            "grouping.linkage: ward by default, but ward's linkage is defined for metric = l2 only; want single | "
+            "complete | average with metric = cosine");
+  EXPECT_EQ(refusal({.method = "agglomerative", .groups = 2, .metric = "cosine", .linkage = "average"}), "");
+  EXPECT_NE(refusal({.method = "agglomerative"}), "");
+  EXPECT_EQ(refusal({.method = "agglomerative"}, {.groups_in_call = true}), "");
+  EXPECT_NE(refusal({.method = "agglomerative", .threshold = 1.0}, {.groups_in_call = true}), "");
+  EXPECT_EQ(refusal({.method = "bipartition", .linkage = "average"}),
+            "grouping.linkage: \"average\", want single | complete");
+  EXPECT_EQ(refusal({.method = "kmeans-deal"}), "");
+  EXPECT_EQ(refusal({.method = "kmeans-deal"}, {.vectors_only = true}),
+            "grouping.clusters: not set, want a number: vectors alone do not tell how many classes there are");
+  EXPECT_EQ(refusal({.method = "kmeans-deal", .clusters = 4}, {.vectors_only = true}), "");
+}
+
 TEST(Random, DrawsAnewEveryRound) {
   const std::vector<std::uint32_t> samples(30, 1);
   const auto one = form_groups({.method = "random", .size = 3}, {.samples = samples}, {.round = 1});

@@ -239,7 +239,7 @@ TEST(InterCluster, NamesBadKeys) {
     return formed ? std::string("accepted") : formed.error().message;
   };
   EXPECT_EQ(message({.method = "inter-cluster"}),
-            "grouping.groups: not set, want the number of groups that inter-cluster shall form");
+            "grouping.groups: not set, but inter-cluster has to be told how many groups to form");
   EXPECT_EQ(message({.method = "inter-cluster", .groups = 3, .max_iterations = 0}),
             "grouping.max-iterations: 0, want >= 1");
   EXPECT_EQ(message({.method = "inter-cluster", .groups = 3, .rows = "some"}),

@@ -129,9 +129,11 @@ TEST(Agglomerative, FindsBundlesByEveryMetricAndLinkage) {
     for (const char* const linkage : {"single", "complete", "average", "ward"}) {
       const GroupingOptions options{.method = "agglomerative", .groups = 3, .metric = metric, .linkage = linkage};
       if (std::string(linkage) == "ward" && std::string(metric) != "l2") {
-        EXPECT_EQ(complaint(options, rows),
-                  "grouping.linkage: ward is for metric = l2, want single | complete | average with metric = " +
-                      std::string(metric));
+        EXPECT_EQ(
+            complaint(options, rows),
+            "grouping.linkage: ward, but ward's linkage is defined for metric = l2 only; want single | complete | "
+            "average with metric = " +
+                std::string(metric));
       } else {
         EXPECT_EQ(groups_by(options, rows), bundle_lists(24, 3)) << metric << " " << linkage;
       }
@@ -156,9 +158,9 @@ TEST(Agglomerative, CutsAtAThreshold) {
 TEST(Agglomerative, WantsEitherAThresholdOrANumber) {
   const Rows<float> rows = random_rows(5, 3, 1);
   EXPECT_EQ(complaint({.method = "agglomerative"}, rows),
-            "grouping.threshold: not set, and neither is grouping.groups, want one of the two");
+            "grouping.threshold: not set, and neither is grouping.groups; want one of the two");
   EXPECT_EQ(complaint({.method = "agglomerative", .groups = 2, .threshold = 1.0}, rows),
-            "grouping.threshold: set together with grouping.groups, want one of the two");
+            "grouping.threshold: 1, but a number of groups is set too; want one of the two");
   EXPECT_EQ(complaint({.method = "agglomerative", .threshold = -1.0}, rows), "grouping.threshold: -1, want >= 0");
   EXPECT_EQ(complaint({.method = "agglomerative", .metric = "l3", .threshold = 1.0}, rows),
             "grouping.metric: \"l3\", want l1 | l2 | cosine");
