@@ -1,6 +1,7 @@
 #include "grouping/kmeans.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -41,24 +42,43 @@ bool assign(const RowsView<double>& points, const Rows<double>& centres, std::ve
   return changed;
 }
 
-// Gives every empty cluster the point that is farthest from its own centre, if any is off it and not alone there.
-void fill_empty_clusters(std::vector<std::uint32_t>& cluster, std::vector<double>& distance, std::uint32_t clusters) {
+// Gives every empty cluster the point that is farthest from its own centre, if any is off it and its cluster has
+// others. Points equal to it go along: they would follow at the next assignment, and must not be separated if there is
+// none.
+void fill_empty_clusters(const RowsView<double>& points, std::vector<std::uint32_t>& cluster,
+                         std::vector<double>& distance, std::uint32_t clusters) {
+  const auto count = static_cast<std::uint32_t>(cluster.size());
   std::vector<std::uint32_t> sizes(clusters);
   for (const std::uint32_t c : cluster) ++sizes[c];
-  for (std::uint32_t empty = 0; empty < clusters; ++empty) {
-    if (sizes[empty] > 0) continue;
-    std::size_t farthest = 0;
+  std::vector<bool> uniform(clusters);  // all points of the cluster are known to be equal
+  for (std::uint32_t empty = 0; empty < clusters;) {
+    if (sizes[empty] > 0) {
+      ++empty;
+      continue;
+    }
+    std::uint32_t farthest = 0;
     double most = 0;
-    for (std::size_t i = 0; i < cluster.size(); ++i) {
-      if (distance[i] <= most || sizes[cluster[i]] == 1) continue;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (distance[i] <= most || uniform[cluster[i]]) continue;
       farthest = i;
       most = distance[i];
     }
     if (most == 0) return;
-    --sizes[cluster[farthest]];
-    ++sizes[empty];
-    cluster[farthest] = empty;
-    distance[farthest] = 0;
+    const std::uint32_t from = cluster[farthest];
+    std::vector<std::uint32_t> alike;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (cluster[i] == from && std::ranges::equal(points.row(i), points.row(farthest))) alike.push_back(i);
+    }
+    if (alike.size() == sizes[from]) {
+      uniform[from] = true;
+      continue;
+    }
+    for (const std::uint32_t i : alike) {
+      cluster[i] = empty;
+      distance[i] = 0;
+    }
+    sizes[empty] = static_cast<std::uint32_t>(alike.size());
+    sizes[from] -= sizes[empty];
   }
 }
 
@@ -84,7 +104,7 @@ KMeansResult iterate(const RowsView<double>& points, Rows<double> centres, std::
   std::vector<double> distance(points.count());
   bool changed = assign(points, result.centres, result.cluster, distance);
   for (std::uint32_t iteration = 0; iteration < max_iterations && changed; ++iteration) {
-    fill_empty_clusters(result.cluster, distance, result.centres.count());
+    fill_empty_clusters(points, result.cluster, distance, result.centres.count());
     move_to_means(points, result.cluster, result.centres);
     if (iteration + 1 < max_iterations) changed = assign(points, result.centres, result.cluster, distance);
   }
@@ -94,26 +114,50 @@ KMeansResult iterate(const RowsView<double>& points, Rows<double> centres, std::
   return result;
 }
 
+// A point drawn with probability in proportion to its `weights`, whose sum is `total` > 0.
+std::uint32_t draw(std::span<const double> weights, double total, Stream& stream) {
+  double left = stream.uniform() * total;
+  std::uint32_t drawn = 0;
+  for (std::uint32_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    drawn = i;  // rounding may leave a rest after the last
+    if ((left -= weights[i]) < 0) break;
+  }
+  return drawn;
+}
+
 Rows<double> spread_centres(const RowsView<double>& points, std::uint32_t clusters, Stream& stream) {
   const std::uint32_t count = points.count();
+  const int candidates = 2 + static_cast<int>(std::log(static_cast<double>(clusters)));
   Rows<double> centres(clusters, points.width);
-  std::ranges::copy(points.row(stream.below(count)), centres.row(0).begin());
-  std::vector<double> nearest(count, std::numeric_limits<double>::infinity());
+  const std::span<const double> first = points.row(stream.below(count));
+  std::ranges::copy(first, centres.row(0).begin());
+  std::vector<double> nearest(count);  // squared distances to the nearest centre so far
+  double total = 0;
+  for (std::uint32_t i = 0; i < count; ++i) total += nearest[i] = squared_distance(points.row(i), first);
+  std::vector<double> with(count), best(count);
   for (std::uint32_t c = 1; c < clusters; ++c) {
-    double total = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      nearest[i] = std::min(nearest[i], squared_distance(points.row(i), centres.row(c - 1)));
-      total += nearest[i];
+    if (total == 0) {  // all points are centres already: the remaining clusters stay empty on top of the first
+      std::ranges::copy(first, centres.row(c).begin());
+      continue;
     }
-    // Where all points are centres already, the remaining clusters stay empty on top of the first.
-    std::span<const double> next = centres.row(0);
-    double left = stream.uniform() * total;
-    for (std::uint32_t i = 0; i < count && total > 0; ++i) {
-      if (nearest[i] == 0) continue;
-      next = points.row(i);  // rounding may leave a rest after the last
-      if ((left -= nearest[i]) < 0) break;
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t chosen = 0;
+    for (int candidate = 0; candidate < candidates; ++candidate) {
+      const std::uint32_t next = draw(nearest, total, stream);
+      double sum = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        with[i] = std::min(nearest[i], squared_distance(points.row(i), points.row(next)));
+        sum += with[i];
+      }
+      if (sum >= least) continue;
+      least = sum;
+      chosen = next;
+      std::swap(best, with);
     }
-    std::ranges::copy(next, centres.row(c).begin());
+    std::swap(nearest, best);
+    total = least;
+    std::ranges::copy(points.row(chosen), centres.row(c).begin());
   }
   return centres;
 }

@@ -2,8 +2,8 @@
 // many there shall be, is the caller's business.
 //
 // Points are finite. A cluster that loses its last point takes the one farthest from its own centre, so clusters stay
-// empty only where there are fewer distinct points than clusters. Ties go to the lowest cluster, then the lowest point;
-// sums run in the order of points: the same input and draws give the same bits.
+// empty only where there are fewer distinct points than clusters. Equal points are always in one cluster. Ties go to the
+// lowest cluster, then the lowest point; sums run in the order of points: the same input and draws give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ struct KMeansResult {
   double objective = 0;                // squared distances to the own centres, summed
 };
 
-// Starts from centres drawn by k-means++: each with probability in proportion to the squared distance to those before.
+// Starts from centres drawn by greedy k-means++ (Arthur and Vassilvitskii 2007, as in scikit-learn): for each centre
+// 2 + floor(ln clusters) points are drawn with probability in proportion to the squared distance to the centres before,
+// and the one that leaves the smallest sum of these distances is taken, the first of equals.
 [[nodiscard]] KMeansResult k_means(const RowsView<double>& points, const KMeansOptions& options, Stream& stream);
 
 // Starts from `centres`, which has the width of `points` and at least one row. With no iteration every point is in the

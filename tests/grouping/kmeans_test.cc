@@ -164,15 +164,22 @@ TEST(KMeans, RepeatsItselfAndMoreRestartsAreNeverWorse) {
   }
 }
 
-TEST(KMeans, StartsNearAPointInProportionToItsSquaredDistance) {
-  // From a centre at 0 the next is at 1 or at 3 with odds 1 : 9, and from the others by the like; no iteration moves
-  // it.
+TEST(KMeans, EqualPointsStayTogetherHoweverFewIterationsThereAre) {
+  // The third cluster is empty and takes the farthest point, 4.5: both of them, also if that was the last iteration.
+  const KMeansResult result = k_means_from(rows_of(1, {0, 4.5, 1, 2, 4.5, 10}), rows_of(1, {0, 10, -50}), 1);
+  EXPECT_EQ(result.cluster, (std::vector<std::uint32_t>{0, 2, 0, 0, 2, 1}));
+  // The two at 20 are farthest, but all that their cluster has.
+  const KMeansResult pair = k_means_from(rows_of(1, {0, 3, 20, 20}), rows_of(1, {0, 14, -50}), 1);
+  EXPECT_EQ(pair.cluster, (std::vector<std::uint32_t>{0, 2, 1, 1}));
+}
+
+TEST(KMeans, DrawsTheBetterOfTwoCandidatesByTheirSquaredDistance) {
+  // Of 0, 1 and 3 with centre 0 the candidates are 1 and 3 with odds 1 : 9; 3 leaves less to the others and is taken
+  // unless both draws give 1. With centre 1 it is 0 and 3 with odds 1 : 4, and again 3 is better. With centre 3 it is 0
+  // and 1 with odds 9 : 4, as good as each other, so the first draw decides. No iteration moves the centres.
   const Rows<double> points = rows_of(1, {0, 1, 3});
-  std::vector<double> expected{0, 0, 0};  // pairs {0,1}, {0,3}, {1,3}
-  expected[0] = (1.0 / 10 + 1.0 / 5) / 3;
-  expected[1] = (9.0 / 10 + 9.0 / 13) / 3;
-  expected[2] = (4.0 / 5 + 4.0 / 13) / 3;
-  std::vector<int> seen(3);
+  const std::vector<double> expected{(0.01 + 0.04) / 3, (0.99 + 9.0 / 13) / 3, (0.96 + 4.0 / 13) / 3};
+  std::vector<int> seen(3);  // pairs {0, 1}, {0, 3}, {1, 3}
   Stream stream({.seed = 21});
   constexpr int kDraws = 20000;
   for (int draw = 0; draw < kDraws; ++draw) {
@@ -184,6 +191,41 @@ TEST(KMeans, StartsNearAPointInProportionToItsSquaredDistance) {
     const double deviation = std::sqrt(kDraws * expected[pair] * (1 - expected[pair]));
     EXPECT_NEAR(seen[pair], kDraws * expected[pair], 5 * deviation) << "pair " << pair;
   }
+}
+
+// Centres by k-means++ with one candidate each, written down independently.
+Rows<double> plain_start(const Rows<double>& points, std::uint32_t clusters, Stream& stream) {
+  Rows<double> centres(clusters, points.width);
+  std::ranges::copy(points.row(stream.below(points.count())), centres.row(0).begin());
+  for (std::uint32_t c = 1; c < clusters; ++c) {
+    std::vector<double> sums;
+    double sum = 0;
+    for (std::uint32_t i = 0; i < points.count(); ++i) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (std::uint32_t b = 0; b < c; ++b) nearest = std::min(nearest, distance2(points.row(i), centres.row(b)));
+      sums.push_back(sum += nearest);
+    }
+    const auto drawn = std::ranges::upper_bound(sums, stream.uniform() * sum) - sums.begin();
+    std::ranges::copy(points.row(static_cast<std::uint32_t>(drawn)), centres.row(c).begin());
+  }
+  return centres;
+}
+
+TEST(KMeans, EndsLowerThanWithOneCandidateWhereThereAreNoClusters) {
+  constexpr std::uint32_t kClusters = 20;
+  constexpr int kStarts = 100;
+  Rows<double> points(400, 2);
+  Stream stream({.seed = 31});
+  for (double& value : points.values) value = stream.uniform();
+  double ours = 0, plain = 0, lowest = std::numeric_limits<double>::infinity();
+  for (int start = 0; start < kStarts; ++start) {
+    const double one = k_means(points, {.clusters = kClusters, .max_iterations = 300, .restarts = 1}, stream).objective;
+    ours += one / kStarts;
+    const double other = k_means_from(points, plain_start(points, kClusters, stream), 300).objective;
+    plain += other / kStarts;
+    lowest = std::min({lowest, one, other});
+  }
+  EXPECT_LT(ours - lowest, 0.85 * (plain - lowest)) << "mean " << ours << ", one candidate " << plain;
 }
 
 }  // namespace
