@@ -1,6 +1,7 @@
 // FederatedData: which samples each client owns. The output of the data stage and all that later stages see of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,13 @@ class FederatedData {
   // Samples the client trains on / is tested on; may be 0.
   [[nodiscard]] virtual std::uint32_t train_count(ClientId client) const = 0;
   [[nodiscard]] virtual std::uint32_t test_count(ClientId client) const = 0;
+
+  // At least as large as every client's train_count(), and not much larger: what a worker's buffers must hold.
+  [[nodiscard]] virtual std::uint32_t largest_train_count() const {
+    std::uint32_t largest = 0;
+    for (std::uint32_t k = 0; k < clients(); ++k) largest = std::max(largest, train_count(ClientId{k}));
+    return largest;
+  }
 
   // The client's own samples. The view lives as long as both `this` and `buffer`, and until `buffer` is used again.
   [[nodiscard]] virtual SampleView train(ClientId client, SampleBuffer& buffer) const = 0;

@@ -85,6 +85,8 @@ class SyntheticData final : public FederatedData {
     return size - test_part(size);
   }
   std::uint32_t test_count(ClientId client) const override { return test_part(sample_count(client)); }
+  // A bound: to ask every client would be to draw every client's size.
+  std::uint32_t largest_train_count() const override { return largest() - test_part(largest()); }
   SampleView train(ClientId client, SampleBuffer& buffer) const override {
     return generate(client, kTrain, train_count(client), buffer);
   }

@@ -25,13 +25,28 @@ bool all_finite(std::span<const float> values) {
   return found == 0;
 }
 
+// A batch never holds more than all of a client's samples, and memory is laid out for the largest batch.
+LocalOptions fit_batches(LocalOptions options, const FederatedData& data) {
+  options.batch_size = std::clamp(options.batch_size, 1u, std::max(1u, data.largest_train_count()));
+  return options;
+}
+
+std::uint32_t batches_of(std::uint32_t samples, std::uint32_t batch_size) {
+  return samples / batch_size + (samples % batch_size > 0 ? 1 : 0);
+}
+
+// More steps than any run can take; a larger number would not fit an integer.
+std::uint64_t whole_steps(double steps) {
+  return static_cast<std::uint64_t>(std::clamp(steps, 0.0, 0x1.0p53));
+}
+
 }  // namespace
 
 LocalSolver::LocalSolver(std::shared_ptr<const Network> network, const FederatedData& data, LocalOptions options,
                          const Augmentation& augmentation, const Objective& objective, ClientStates& states,
                          std::uint64_t seed)
     : data_(data),
-      options_(std::move(options)),
+      options_(fit_batches(std::move(options), data)),
       augmentation_(augmentation),
       objective_(objective),
       states_(states),
@@ -39,7 +54,7 @@ LocalSolver::LocalSolver(std::shared_ptr<const Network> network, const Federated
       executor_(std::move(network), std::max(options_.batch_size, kEvaluationBatch)) {}
 
 std::uint64_t LocalSolver::step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const {
-  const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
+  const std::uint32_t batches = batches_of(samples, options_.batch_size);
   double steps = 0;
   if (wanted.steps) {
     steps = *wanted.steps;
@@ -47,12 +62,12 @@ std::uint64_t LocalSolver::step_budget(const LocalWork& wanted, std::uint32_t sa
     const double whole = std::floor(wanted.epochs);
     steps = whole * batches + std::ceil((wanted.epochs - whole) * batches - 1e-9);
   }
-  if (share >= 1) return static_cast<std::uint64_t>(steps);
+  if (share >= 1) return whole_steps(steps);
   // A straggler of several epochs does a whole number of them, U{1..E-1} (FedProx); of one epoch, some of its batches.
   if (!wanted.steps && wanted.epochs >= 2) {
-    return (1 + static_cast<std::uint64_t>(share * (std::floor(wanted.epochs) - 1))) * batches;
+    return whole_steps((1 + std::floor(share * (std::floor(wanted.epochs) - 1))) * batches);
   }
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share * steps));
+  return std::max<std::uint64_t>(1, whole_steps(share * steps));
 }
 
 Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
@@ -112,7 +127,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
       step_budget(task.trial.value_or(task.epochs ? LocalWork{.epochs = *task.epochs}
                                                   : LocalWork{.epochs = options_.epochs, .steps = options_.steps}),
                   samples, task.work);
-  const std::uint32_t batches = (samples + options_.batch_size - 1) / options_.batch_size;
+  const std::uint32_t batches = batches_of(samples, options_.batch_size);
   const std::uint64_t work = budget / batches * samples + budget % batches * options_.batch_size;
   const bool fixed = optimizer == Optimizer::kSgd && !augmentation_.any() && executor_.fixed_rows_pay(samples, work);
   if (fixed) begin_fixed_rows(view);
@@ -133,8 +148,8 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     shuffle.shuffle(std::span(order_));
     epoch_loss = 0;
     epoch_samples = 0;
-    for (std::uint32_t at = 0; at < samples && update.steps < budget; at += options_.batch_size) {
-      const std::uint32_t batch = std::min(options_.batch_size, samples - at);
+    for (std::uint64_t at = 0; at < samples && update.steps < budget; at += options_.batch_size) {
+      const auto batch = static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.batch_size, samples - at));
       const std::span<const std::uint32_t> chosen = std::span(order_).subspan(at, batch);
       if (fixed) {
         std::int32_t* labels = executor_.labels(batch);
@@ -167,7 +182,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     if (!std::isfinite(*update.loss_after)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
   }
 
-  // The client's memory changes only now, when nothing can make it a dropped one any more.
+  // What the client remembers changes only here, once nothing can turn it into a dropped client.
   update.payload.resize(objective.has_payload() ? network.parameters() : 0);
   if (objective.has_state() && update.steps > 0) {
     next_state_.resize(network.parameters());
@@ -267,6 +282,7 @@ Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, Cl
     own_model_.resize(executor_.network().size());
     MUSTER_ASSIGN(const bool present, states_.get(client, kModelSlot, own_model_));
     if (present) model = own_model_;
+    MUSTER_CHECK(!model.empty(), "client {} has no model of its own, and none was given", client.value);
   }
   SampleView view;
   {

@@ -96,14 +96,15 @@ class LocalSolver {
   // `reuse` donates memory for the update's vectors. Fails only if client state cannot be read or written.
   [[nodiscard]] Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse = {});
 
-  // Evaluates `model` on the view. An empty model means the one loaded last.
+  // Evaluates `model` on the view. An empty model means the one this solver loaded or trained last.
   [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view);
   // Each model on all of the client's own training samples, without augmentation.
   [[nodiscard]] std::vector<Evaluation> evaluate_training(const RowsView<float>& models, ClientId client);
   // The outputs before the softmax, a row of network().outputs() per sample, and the samples' labels.
   void evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
                         std::span<std::int32_t> labels);
-  // On the client's own test samples; with `own_model` the client's own model where it has one.
+  // On the client's own test samples; with `own_model` the client's own model where it has one, else `model`, which
+  // must then be given.
   [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model);
 
   [[nodiscard]] const Network& network() const { return executor_.network(); }
@@ -121,7 +122,7 @@ class LocalSolver {
   void compute_full_gradient(const SampleView& view);
 
   const FederatedData& data_;
-  const LocalOptions options_;
+  const LocalOptions options_;  // batch_size is at most what the largest client has
   const Augmentation augmentation_;
   const Objective& objective_;
   const std::unique_ptr<Objective> plain_ = make_plain();  // of trials
