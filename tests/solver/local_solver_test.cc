@@ -444,13 +444,27 @@ TEST(LocalSolver, ANonFiniteModelIsDroppedAndNothingIsRemembered) {
 }
 
 TEST(LocalSolver, TrainingThatDivergesIsDropped) {
-  LocalOptions local = full_batch(1e30);
-  local.epochs = 4;
-  local.weight_decay = 1;
+  // One epoch: only the model shows it, for every loss was finite. Four: a loss does.
+  for (const double epochs : {1.0, 4.0}) {
+    LocalOptions local = full_batch(1e38);
+    local.epochs = epochs;
+    local.weight_decay = 10;
+    const TrainReply reply = Bench({kPair}, local).reply({.client = kFirst, .model = kEven});
+    ASSERT_TRUE(std::holds_alternative<Dropped>(reply)) << epochs;
+    EXPECT_EQ(std::get<Dropped>(reply).reason, DropReason::kNonFinite);
+  }
+}
+
+TEST(LocalSolver, WithoutAStepNothingIsRemembered) {
+  LocalOptions local = full_batch(0.4);
+  local.steps = 0;
+  local.objective = {.name = "control-variate", .control = "steps"};
   Bench bench({kPair}, local);
-  const TrainReply reply = bench.reply({.client = kFirst, .model = kEven});
-  ASSERT_TRUE(std::holds_alternative<Dropped>(reply));
-  EXPECT_EQ(std::get<Dropped>(reply).reason, DropReason::kNonFinite);
+  const LocalUpdate update = bench.train({.client = kFirst, .model = kEven});
+  EXPECT_EQ(update.model, kEven);
+  EXPECT_EQ(update.loss, 0);
+  EXPECT_THAT(update.payload, testing::Each(0.0f));
+  EXPECT_EQ(bench.states.size(), 0u);
 }
 
 TEST(LocalSolver, AClientWithoutSamplesIsDropped) {
@@ -552,7 +566,8 @@ TEST(LocalSolver, ATaskOwesNothingToTheOneBefore) {
   Bench alone(clients, local);
   const LocalUpdate expected = alone.train({.client = kSecond, .model = kEven});
   Bench busy(clients, local);
-  LocalUpdate reuse = busy.train({.client = kFirst, .model = kEven, .broadcast = servers, .measure = true});
+  (void)busy.train({.client = kFirst, .model = kEven, .broadcast = servers});
+  LocalUpdate reuse = busy.train({.client = kFirst, .round = 2, .model = kEven, .broadcast = servers, .measure = true});
   auto reply = busy.solver.train({.client = kSecond, .round = 1, .model = kEven}, std::move(reuse));
   ASSERT_TRUE(reply.ok());
   const auto& update = std::get<LocalUpdate>(*reply);
