@@ -196,8 +196,4 @@ double chain_comm_s(const ChainConstants& constants, const ChainRound& round) {
          (1 / constants.server_in_bits_per_s + 1 / constants.server_out_bits_per_s);
 }
 
-double chain_bytes(const ChainConstants& constants, const ChainRound& round) {
-  return 2 * round.share * round.clients * round.visits * constants.model_bytes;
-}
-
 }  // namespace muster

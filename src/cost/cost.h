@@ -1,6 +1,6 @@
 // Cost: what a round takes, in simulated seconds and bytes, as pure functions of what the round did. Three models: the
 // critical path of the real round through one server link, Group-FEL's sum of group operations and training (Eq. 5),
-// and FedGSP's closed forms for chains (Eq. 15 to 17).
+// and FedGSP's closed forms for chains (Eq. 15 and 16).
 #pragma once
 
 #include <cstdint>
@@ -126,7 +126,5 @@ struct ChainConstants {
 [[nodiscard]] double chain_compute_s(const ChainConstants& constants, const ChainRound& round);
 // 8 share K M (1 / R_in + 1 / R_out)   (Eq. 16)
 [[nodiscard]] double chain_comm_s(const ChainConstants& constants, const ChainRound& round);
-// 2 share K M   (Eq. 17)
-[[nodiscard]] double chain_bytes(const ChainConstants& constants, const ChainRound& round);
 
 }  // namespace muster

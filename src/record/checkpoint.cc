@@ -256,18 +256,4 @@ std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path&
   return paths;
 }
 
-Result<Checkpoint> read_newest_checkpoint(const std::filesystem::path& folder) {
-  std::string broken;
-  for (const std::filesystem::path& path : list_checkpoints(folder)) {
-    auto checkpoint = read_checkpoint(path);
-    if (checkpoint) {
-      if (!broken.empty()) checkpoint->warning = fmt::format("{}; continuing from {}", broken, path.string());
-      return checkpoint;
-    }
-    broken += (broken.empty() ? "" : "; ") + checkpoint.error().message;
-  }
-  if (broken.empty()) return failure("{}: holds no checkpoint", folder.string());
-  return failure("no checkpoint can be read: {}", broken);
-}
-
 }  // namespace muster

@@ -17,7 +17,6 @@ namespace muster {
 struct Checkpoint {
   std::uint32_t round = 0;  // the last round that is finished
   std::map<std::string, std::string> sections;
-  std::string warning;  // set by read_newest_checkpoint when a newer file had to be passed over; not written
 
   void put_string(std::string name, std::string value);
   void put_uint64(std::string name, std::uint64_t value);
@@ -36,11 +35,9 @@ struct Checkpoint {
 // other checkpoints only the newest of an earlier round is kept: one of a later round belongs to a run that went back.
 [[nodiscard]] Status write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
-// The newest that is whole. If a newer one is torn or corrupt, `warning` says which and why.
-[[nodiscard]] Result<Checkpoint> read_newest_checkpoint(const std::filesystem::path& folder);
-
 // The checkpoint files in a folder, newest first; empty if there are none or the folder does not exist.
 [[nodiscard]] std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
+// Fails on a file that is torn, corrupt or of another kind; the error names it.
 [[nodiscard]] Result<Checkpoint> read_checkpoint(const std::filesystem::path& path);
 // The same from memory.
 [[nodiscard]] Result<Checkpoint> parse_checkpoint(std::span<const std::uint8_t> bytes);

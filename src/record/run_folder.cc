@@ -8,11 +8,24 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/file.h"
+#include "record/json_text.h"
 
 namespace muster {
+namespace {
+
+// Of a line of rounds.jsonl or groups.jsonl.
+std::optional<std::uint64_t> round_of(const std::string& line) {
+  const auto record = parse_json(line);
+  if (!record || !record->is_object()) return std::nullopt;
+  const auto round = record->find("round");
+  if (round == record->end() || !round->is_number_unsigned()) return std::nullopt;
+  return round->get<std::uint64_t>();
+}
+
+}  // namespace
 
 Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std::string& recipe, std::uint64_t seed) {
   MUSTER_TRY(make_folder(out));
@@ -29,7 +42,7 @@ Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std:
     if (::mkdir(path.c_str(), 0755) == 0) return RunFolder(path);
     if (errno != EEXIST) return failure("{}: cannot create folder: {}", path.string(), std::strerror(errno));
   }
-  return failure("{}: a thousand runs with this name exist already", (out / id).string());
+  return failure("{}: 999 runs of this name exist already", (out / id).string());
 }
 
 Result<RunFolder> RunFolder::open(const std::filesystem::path& out, const std::string& run) {
@@ -72,10 +85,14 @@ Status RunFolder::forget_rounds_after(std::uint32_t last) {
   for (const char* file : {"rounds.jsonl", "groups.jsonl"}) {
     std::ifstream in(path_ / file);
     std::string kept;
-    for (std::string line; std::getline(in, line);) {
-      // A torn last line does not parse and goes too.
-      const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (!json.is_discarded() && json.value("round", last + 1) <= last) kept += line + '\n';
+    std::string line;
+    for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+      if (in.eof()) break;  // no newline: the last write was cut short
+      const std::optional<std::uint64_t> round = round_of(line);
+      if (!round) {
+        return failure("{}:{}: not a record of a round; mend or remove the line", (path_ / file).string(), number);
+      }
+      if (*round <= last) kept += line + '\n';
     }
     MUSTER_TRY(write(file, kept));
   }

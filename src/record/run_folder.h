@@ -28,7 +28,8 @@ class RunFolder {
   [[nodiscard]] Status write(const std::string& file, std::string_view content) const;
   [[nodiscard]] Status append_round(const RoundRecord& record);
   [[nodiscard]] Status append_grouping(std::string_view json_line);
-  // Drops the lines of rounds after `last`, which a resumed run will write again.
+  // Drops the lines of rounds after `last`, which a resumed run will write again, and a last line that was cut short.
+  // Fails, naming file and line, if another line is not a record of a round; the files are then as they were.
   [[nodiscard]] Status forget_rounds_after(std::uint32_t last);
   // clients.csv: `row(k)` gives the line of client k.
   [[nodiscard]] Status write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -21,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "both formats hold lit
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+constexpr std::uint32_t kHeaderLevels = 3;              // the header, a tensor, its shape
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::string_view kLayout =
     "dense [in][out]; convolution [kernel height][kernel width][in channels][out channels]; "
@@ -110,7 +111,7 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Para
     header[tensor.name] = {
         {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, begin + bytes_of(tensor)}}};
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the values begin at a multiple of 8
   std::string length;
   append_value(length, std::uint64_t{text.size()});
@@ -150,7 +151,10 @@ Status write_npz(const std::filesystem::path& path, std::span<const ParameterTen
     directory += name;
     offset += head.size() + values.size_bytes();
   }
-  MUSTER_CHECK(tensors.size() < UINT16_MAX, "{} arrays in one zip file, want < {}", tensors.size(), UINT16_MAX);
+  if (tensors.size() >= UINT16_MAX) {
+    return failure("{}: {} arrays, but an npz file holds less than {}; write safetensors", path.string(),
+                   tensors.size(), UINT16_MAX);
+  }
   if (offset >= UINT32_MAX) {
     return failure("{}: an npz file holds less than 4 GiB, the model has more; write safetensors", path.string());
   }
@@ -177,7 +181,9 @@ Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes
     return failure("truncated: a header of {} bytes, {} left", header_bytes, bytes.size());
   const auto text = bytes.first(header_bytes);
   const auto data = bytes.subspan(header_bytes);
-  const json header = json::parse(text.begin(), text.end(), nullptr, false);
+  auto parsed = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kHeaderLevels);
+  if (!parsed) return std::move(parsed).error().within("the header");
+  const json& header = *parsed;
   if (!header.is_object()) return failure("the header is not a JSON object");
 
   for (auto entry = header.begin(); entry != header.end(); ++entry) {
@@ -199,11 +205,11 @@ Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes
       return failure("tensor '{}' has no dtype, shape or data_offsets", tensor.name);
     }
     if (entry["dtype"] != "F32") {
-      return failure("tensor '{}' has the type {}, want \"F32\"", tensor.name, entry["dtype"].dump().substr(0, 20));
+      return failure("tensor '{}' has the type {}, want \"F32\"", tensor.name, json_text(entry["dtype"]).substr(0, 20));
     }
     if (!same_shape(entry["shape"], tensor.shape)) {
       return failure("tensor '{}' has the shape {}, the network wants [{}]", tensor.name,
-                     entry["shape"].dump().substr(0, 60), fmt::join(tensor.shape, ","));
+                     json_text(entry["shape"]).substr(0, 60), fmt::join(tensor.shape, ","));
     }
     std::uint64_t begin = 0;
     std::uint64_t end = 0;

@@ -35,9 +35,8 @@ TEST_F(CostOfRuns, ChainsOfEqualLengthSendWhatTheClosedFormSays) {
   const RunSummary summary = run(small({"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3",
                                         "plan.sample-groups=0.5", "training.mode=sequential", "cost.model=chain"}));
   const double model_bytes = 4.0 * static_cast<double>(summary.parameters);
-  const ChainRound round{.clients = 12, .groups = 4, .share = 0.5};
-  EXPECT_EQ(static_cast<double>(summary.bytes_up + summary.bytes_down),
-            6 * chain_bytes({.model_bytes = model_bytes}, round));
+  // Six rounds of 2 share K M (FedGSP, Eq. 17): half of twelve clients, both ways.
+  EXPECT_EQ(static_cast<double>(summary.bytes_up + summary.bytes_down), 6 * 2 * 0.5 * 12 * model_bytes);
   // At equal rates in both directions the seconds are those of the real bytes.
   EXPECT_NEAR(summary.comm_s, 8 * static_cast<double>(summary.bytes_up + summary.bytes_down) / 567e6, 1e-9);
   // Six rounds of two chains of three: of six visits two downloads and two uploads are not handed on.

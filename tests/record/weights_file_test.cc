@@ -94,7 +94,7 @@ TEST(Safetensors, EveryTruncationIsAnError) {
 TEST(Safetensors, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(""), HasSubstr("truncated"));
   EXPECT_THAT(error_of(std::string(8, '\xff')), HasSubstr("a header of 18446744073709551615 bytes"));
-  EXPECT_THAT(error_of(file_of("{")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error_of(file_of("{")), HasSubstr("not JSON"));
   EXPECT_THAT(error_of(file_of("[1]")), HasSubstr("not a JSON object"));
   EXPECT_THAT(error_of(file_of(fmt::format("{{{}}}", kWeight))), HasSubstr("holds no tensor 'dense1.bias'"));
   EXPECT_THAT(error_of(file_of(header_of(kWeight, kBias, kMean), 36)), HasSubstr("36 bytes"));
@@ -201,6 +201,18 @@ TEST(Npz, EqualWeightsGiveEqualFiles) {
   ASSERT_TRUE(write_npz(folder / "a.npz", kTensors, kFlat).ok());
   ASSERT_TRUE(write_npz(folder / "b.npz", kTensors, kFlat).ok());
   EXPECT_EQ(slurp(folder / "a.npz"), slurp(folder / "b.npz"));
+}
+
+TEST(Safetensors, ADeeplyNestedHeaderIsRefused) {
+  for (const std::size_t levels : {std::size_t{4}, std::size_t{1000}, std::size_t{5'000'000}}) {
+    const std::string shape = std::string(levels, '[') + std::string(levels, ']');
+    const std::string weight = R"("dense1.weight":{"dtype":"F32","shape":)" + shape + R"(,"data_offsets":[0,24]})";
+    EXPECT_EQ(error_of(file_of(header_of(weight, kBias, kMean))), "the header: JSON nested more than 3 levels deep");
+  }
+}
+
+TEST(Safetensors, MetadataThatIsNotUtf8IsReplaced) {
+  EXPECT_THAT(write_example({{"run", "a\xff"}}), HasSubstr("\"run\":\"a\xef\xbf\xbd\""));
 }
 
 }  // namespace
