@@ -68,7 +68,8 @@ std::list<Choice> built_in() {
       {{.name = "slots",
         .summary = "groups take turns at a few models, which are averaged every `window` rounds (FedSeqInter)",
         .keys = {"window"},
-        .models = ModelKeeping::kSlots},
+        .models = ModelKeeping::kSlots,
+        .also_serves = {"dynamic"}},
        {}},
       {{.name = "none",
         .summary = "no merging: every group keeps its own model",
@@ -156,10 +157,13 @@ Status check_pairing(const std::string& global, const std::string& objective) {
         "its clients send; want local.objective = \"{}\"",
         objective, global, wanted);
   }
-  if (wanted.empty() && needs_server(objective)) {
+  const auto serves = [&](const AggregationEntry& server) {
+    return server.pairs_with == objective || std::ranges::find(server.also_serves, objective) != server.also_serves.end();
+  };
+  if (wanted.empty() && needs_server(objective) && !(entry && serves(*entry))) {
     std::vector<std::string> servers;
     for (const AggregationEntry& other : aggregations()) {
-      if (other.pairs_with == objective) servers.push_back(fmt::format("\"{}\"", other.name));
+      if (serves(other)) servers.push_back(fmt::format("\"{}\"", other.name));
     }
     return usage_error(
         "aggregation.global: \"{}\" does not go with local.objective = \"{}\", which needs a server that "

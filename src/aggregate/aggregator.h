@@ -113,6 +113,7 @@ struct AggregationEntry {
   ModelKeeping models = ModelKeeping::kShared;
   DrawCorrection draw = DrawCorrection::kNone;
   std::string pairs_with;  // the only local.objective it works with; empty: any that needs no server of its own
+  std::vector<std::string> also_serves = {};  // and these, which do need a server
 };
 
 // Makes an aggregator for one run; called once, with options that were checked.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/bench_workload.h"
-#include "train/group_host.h"
+#include "train/local_federation.h"
 
 namespace muster {
 
@@ -30,27 +30,20 @@ class BenchFederation {
   [[nodiscard]] std::span<const float> model() const { return model_; }
 
  private:
-  BenchFederation(const Workload& workload, std::shared_ptr<const Network> network, const FederatedData& data)
-      : workload_(workload), network_(std::move(network)), data_(data) {}
+  explicit BenchFederation(const FederatedData& data) : data_(data) {}
 
   // Trains the round's next client; the last one ends the round. Returns samples trained.
   [[nodiscard]] Result<std::uint64_t> train_next();
 
   [[nodiscard]] double test_loss(std::span<const float> model);
   // The client as a group of its own.
-  [[nodiscard]] GroupTask task(const ClientId& client) const;
+  [[nodiscard]] static GroupTask task(const ClientId& client) {
+    return {.group = GroupId{client.value}, .members = {&client, 1}};
+  }
+  [[nodiscard]] RoundCall call() const { return {.round = round_, .models = {model_}}; }
 
-  Workload workload_;
-  std::shared_ptr<const Network> network_;
   const FederatedData& data_;
-  std::unique_ptr<ProfileKind> profile_;
-  std::unique_ptr<Objective> objective_;
-  ClientStates states_{{}};
-  std::unique_ptr<WorkerPool> pool_;
-  std::vector<std::unique_ptr<LocalSolver>> solvers_;
-  std::vector<std::unique_ptr<ClientLink>> links_;
-  std::unique_ptr<GroupHost> host_;
-  std::unique_ptr<GroupTrainer> trainer_;
+  std::unique_ptr<LocalFederation> federation_;
   std::vector<ClientId> clients_;
   std::vector<float> model_;
   WeightedMean mean_;

@@ -25,6 +25,7 @@ enum class Purpose : std::uint32_t {
   kSplit = 11,
   kBench = 12,
   kTest = 13,
+  kSlots = 14,
 };
 
 // Everything that names a stream. `round`, `id` and `part` are free for the purpose: e.g. (round, client, epoch).

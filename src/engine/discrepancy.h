@@ -2,26 +2,26 @@
 // (FedGroup, Eq. 4, measured right after training). It grows with the difference between clients' data.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <span>
-
 #include "base/ids.h"
 #include "base/rows.h"
+#include "engine/round_observer.h"
 
 namespace muster {
 
 // Keeps every model of the round: the distances can only be taken when the merged model is known.
-class Discrepancy {
+class Discrepancy final : public RoundObserver {
  public:
-  void reset();
-  void add(GroupId group, std::span<const float> model);
-  // The mean distance to the merged model of each sender's group, over the first `parameters` numbers of both; nothing
-  // if nobody sent anything.
-  [[nodiscard]] std::optional<double> mean(const std::function<std::span<const float>(GroupId)>& merged,
-                                           std::size_t parameters) const;
+  // `parameters`: how many of a model's numbers count.
+  explicit Discrepancy(std::size_t parameters) : parameters_(parameters) {}
+
+  bool wants_members(std::uint32_t) const override { return true; }
+  void prepare(RoundTasks&) override;
+  void member(const GroupUpdate& update, std::span<const float> start) override;
+  // The mean distance to the merged model of each sender's group; not set if nobody sent anything.
+  void end(const Models& models, RoundRecord& record) override;
 
  private:
+  std::size_t parameters_;
   std::vector<GroupId> groups_;  // of each row
   Rows<float> models_;
 };

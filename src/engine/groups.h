@@ -1,5 +1,6 @@
 // Groups: the groups of a run. Formed before the first round and whenever the plan wants new ones, from what clients
-// tell; judged by their labels; kept in checkpoints. Does not know how groups train or what becomes of models.
+// tell; by an event, from what they send; and grown by newcomers. Kept in checkpoints. Sees clients only through the
+// Federation, and does not know how groups train or what becomes of models.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,21 @@
 #include <string>
 #include <vector>
 
+#include "engine/grouping_line.h"
+#include "engine/models.h"
+#include "engine/observed_round.h"
+#include "plan/newcomer_rule.h"
+#include "plan/regroup_event.h"
 #include "recipe/recipe.h"
-#include "grouping/quality.h"
-#include "record/checkpoint.h"
-#include "train/collect_profiles.h"
+#include "train/federation.h"
 
 namespace muster {
 
-// What forming groups took, and the line that records it.
+// What forming, splitting or growing groups took, and what came of it.
 struct GroupsFormed {
-  std::string line;  // JSON, for groups.jsonl
+  bool anew = false;   // there are new groups, which the models must follow
+  Rows<float> starts;  // a model for each new group to start from; empty = from the shared one
+  std::string line;    // for groups.jsonl; "" = nothing to record
   std::vector<std::string> notes;
   std::vector<Dropped> dropped;  // asked for a profile, and none came
   std::uint64_t bytes_up = 0;
@@ -28,89 +34,80 @@ struct GroupsFormed {
   double profile_s = 0;      // of waiting for the clients' profiles
 };
 
-// What the members of a round sent, as profiles: a row per client.
-struct ObservedRound {
-  std::vector<ClientId> clients;  // in any order, each once
-  Rows<float> vectors;
-};
-
 class Groups {
  public:
-  // All are borrowed.
-  Groups(const Recipe& recipe, const ProfileKind& profile, const FederatedData& data, const Network& network,
-         WorkerPool& pool, std::span<const std::unique_ptr<ClientLink>> links);
+  // `federation` is borrowed, and so is `oracle`, which may be null. Precondition: check_recipe() passes.
+  [[nodiscard]] static Result<std::unique_ptr<Groups>> make(const Recipe& recipe, Federation& federation,
+                                                            const Oracle* oracle);
 
   // Why groups must be formed before `round`; empty = they need not.
   [[nodiscard]] std::string_view due(std::uint32_t round) const;
-
-  // Forms the groups that `round` is the first to use. `models`: what profiles are made with; `selected`: how often
-  // each client took part so far. `why` goes to the record.
-  [[nodiscard]] Result<GroupsFormed> form(std::uint32_t round, std::string_view why, const RowsView<float>& models,
+  // Forms the groups that `round` is the first to use. `selected`: how often each client was drawn so far. Where so
+  // many clients vanish that no groups can be formed, the groups stay as they are and a note says so.
+  [[nodiscard]] Result<GroupsFormed> form(std::uint32_t round, std::string_view why,
                                           std::span<const std::uint32_t> selected);
 
-  // True while groups wait for an event: until then everybody is one group. bipartition never stops waiting.
-  [[nodiscard]] bool waits() const { return waits_; }
-  // The event has come after `round`: forms groups from what the round's members sent. Who did not take part is idle;
-  // where too many did not, groups go on waiting.
-  [[nodiscard]] Result<GroupsFormed> form_observed(std::uint32_t round, std::string_view why,
-                                                   const ObservedRound& observed);
-  // bipartition: splits each group whose updates (observed.vectors) say so. The parent of each new group is in
-  // `parents`; empty = nothing was split.
-  [[nodiscard]] Result<GroupsFormed> split(std::uint32_t round, const ObservedRound& observed,
-                                           std::vector<GroupId>& parents);
+  // What the recipe has groups wait for; null: nothing.
+  [[nodiscard]] const RegroupEvent* event() const { return event_.get(); }
+  // The same as long as it is waited for; null once it has happened. Until then everybody is one group; an event that
+  // splits groups is waited for to the end.
+  [[nodiscard]] const RegroupEvent* awaited() const { return waits_ ? event_.get() : nullptr; }
+  // Forms (or splits) groups from what the members of `round` sent, now that the event has come. Who did not take part
+  // is placed like a newcomer later on; where too many did not, groups go on waiting.
+  [[nodiscard]] Result<GroupsFormed> follow_event(std::uint32_t round, const ObservedRound& observed,
+                                                  const Models& models);
 
-  // True if clients in no group are placed when they are drawn, by place().
-  [[nodiscard]] bool places_newcomers() const { return recipe_.newcomers.assign != "next-regroup"; }
-  // Clients that may be drawn in `round`: with samples, and arrived; as one group.
-  [[nodiscard]] Grouping present(std::uint32_t round) const;
-  // Gives those of `clients` that are in no group one, by what they tell now; who tells nothing stays without.
-  // Groups keep their ids. `models`: as in form(), and the same; argmin-loss: the models of the groups, a row each.
-  [[nodiscard]] Result<GroupsFormed> place(std::uint32_t round, std::span<const ClientId> clients,
-                                           const RowsView<float>& models);
-
-  // What forming the groups suggests that each starts from, as a change to the model given; none: no change. Of
-  // update-direction: the mean update of the members that were asked.
-  [[nodiscard]] RowsView<float> directions() const { return directions_; }
+  // Whether clients in no group are given one by place(), instead of waiting until groups are formed anew.
+  [[nodiscard]] bool places_newcomers() const { return rule_ != nullptr; }
+  // Those of `clients` that are in no group.
+  [[nodiscard]] std::vector<ClientId> without_group(std::span<const ClientId> clients) const;
+  // Gives `waiting`, which are in no group, one; who tells nothing stays without. Groups keep their ids.
+  [[nodiscard]] Result<GroupsFormed> place(std::uint32_t round, std::span<const ClientId> waiting,
+                                           const Models& models);
 
   [[nodiscard]] const Grouping& grouping() const { return grouping_; }
   // Of all clients in groups.
   [[nodiscard]] std::uint64_t samples() const;
-  // Judged anew at every call; where there are very many groups, some of them.
-  [[nodiscard]] GroupQuality quality() const;
-  // Each group's coefficient of variation; empty unless the plan samples by it.
+  // Each group's coefficient of variation, by the label counts that its members told; empty unless the plan draws by
+  // it.
   [[nodiscard]] std::span<const double> cov() const { return cov_; }
 
   void save(Checkpoint& checkpoint) const;
   [[nodiscard]] Status restore(const Checkpoint& checkpoint);
 
  private:
-  [[nodiscard]] bool is_late(std::uint32_t client, std::uint32_t round) const {
-    return !late_.empty() && late_[client] && round < *recipe_.newcomers.round;
-  }
-  void form_everyone(std::uint32_t round);
+  Groups(const Recipe& recipe, Federation& federation, const Oracle* oracle);
+  GroupsFormed form_everyone(std::uint32_t round, std::string_view why);
+  Result<GroupsFormed> form_observed(std::uint32_t round, const ObservedRound& observed);
+  Result<GroupsFormed> split(std::uint32_t round, const ObservedRound& observed, const Models& models);
+  // The model that clients start from who train for their profile.
+  [[nodiscard]] std::vector<float> profile_start() const;
   // The profiles, and in `formed` what they took.
-  Result<ClientProfiles> ask(const ProfileKind& kind, const ProfileCall& call, GroupsFormed& formed);
-  // What `form` and `form_observed` share: the groups from all that is known, judged and written down.
-  Status form_from(std::uint32_t round, std::string_view why, const GroupingInput& input, GroupsFormed& formed);
+  Result<ClientProfiles> ask(const ProfileRequest& request, GroupsFormed& formed);
+  // The groups from all that is known.
+  Status form_from(std::uint32_t round, const GroupingInput& input, GroupsFormed& formed);
+  void measure_cov(const RowsView<std::uint32_t>& labels);
   [[nodiscard]] std::string line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const;
-  void add_labels(std::uint32_t group, std::span<std::uint64_t> counts) const;
-  void measure_cov();
+  // Everybody that `grouping` does not have becomes idle.
+  void take(Grouping grouping);
 
-  const Recipe& recipe_;
-  const ProfileKind& profile_;
-  const FederatedData& data_;
-  const Network& network_;
-  WorkerPool& pool_;
-  std::span<const std::unique_ptr<ClientLink>> links_;
+  Recipe recipe_;
+  Federation& federation_;
+  const Oracle* oracle_;
+  std::unique_ptr<NewcomerRule> rule_;   // null: nobody is placed
+  std::unique_ptr<RegroupEvent> event_;  // null: groups wait for nothing
+  bool separate_models_ = false;         // every group has a model of its own
+  bool samples_by_cov_ = false;
 
-  std::vector<std::uint32_t> samples_;  // of each client
-  std::vector<std::uint32_t> edges_;    // of each client; empty = one edge
-  std::vector<bool> late_;              // who arrives at newcomers.round; empty = nobody
-  std::uint32_t formed_for_ = 0;        // the round; 0 = not yet
+  std::uint32_t formed_for_ = 0;  // the round that groups were last formed for; 0 = there are none yet
+  bool overdue_ = false;          // new ones were wanted, and too few clients answered
   bool waits_ = false;
-  Rows<float> directions_;  // of the groups as they were formed, where profiles are vectors and it matters
   Grouping grouping_;
   std::vector<double> cov_;
+  // For newcomers: the mean profile of each group as it was formed, and the model that members had trained from where
+  // that is not profile_start(). Empty where no rule compares with them.
+  Rows<float> means_;
+  std::vector<float> means_start_;
 };
 
 }  // namespace muster

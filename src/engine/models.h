@@ -1,5 +1,5 @@
-// Models: the models of a run, and how the groups' updates become the next ones — one that all groups share, one for
-// each group, one for each client, or slots that different groups train in turn. Groups come in the order of the plan.
+// Models: the models of a run, and how the groups' updates become the next ones: one that all groups share, one for
+// each group, one for each client, or slots that different groups train in turn. Each way to keep them is one file.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "aggregate/aggregator.h"
 #include "grouping/grouping.h"
+#include "recipe/recipe.h"
 #include "record/checkpoint.h"
 
 namespace muster {
@@ -19,13 +20,14 @@ class Models {
   virtual ~Models() = default;
 
   // A round: begin(), start() for each group that takes part, add() for each update in the same order, finish().
-  // `index` is the group's place in the plan. Spans live until the next begin(), restore() or regrouped().
-  virtual void begin() = 0;
+  // `drawn`: how many groups take part; `index` is a group's place among them. Spans live until finish(), restore() or
+  // regrouped(); those of models that add() writes to (per_group()) until then.
+  virtual void begin(std::uint32_t round, std::size_t drawn) = 0;
   [[nodiscard]] virtual std::span<const float> start(GroupId group, std::size_t index) const = 0;
   virtual void add(GroupUpdate& update, std::size_t index) = 0;
-  virtual void finish(std::uint32_t round) = 0;
+  virtual void finish() = 0;
 
-  // What is sent to clients beside the model.
+  // What is sent to clients besides the model.
   [[nodiscard]] virtual std::span<const float> broadcast() const { return {}; }
   // True if every client keeps its own model, in its own state.
   [[nodiscard]] virtual bool in_clients() const { return false; }
@@ -34,7 +36,7 @@ class Models {
   [[nodiscard]] virtual std::uint32_t count() const = 0;
   // The model that speaks for the run: shared, or the mean of all. Where clients keep their own it is the first one.
   [[nodiscard]] virtual std::span<const float> shared() const = 0;
-  // The model of a group's members.
+  // The model of a group's members. Precondition: there is such a group.
   [[nodiscard]] virtual std::span<const float> of(GroupId group) const = 0;
   // True if of() differs from group to group.
   [[nodiscard]] virtual bool per_group() const { return false; }
@@ -43,8 +45,14 @@ class Models {
   virtual void regrouped(const Grouping& grouping, const RowsView<float>& starts) = 0;
 
   virtual void save(Checkpoint& checkpoint) const = 0;
-  [[nodiscard]] virtual Status restore(const Checkpoint& checkpoint) = 0;
+  // `groups`: how many there are, by the same checkpoint.
+  [[nodiscard]] virtual Status restore(const Checkpoint& checkpoint, std::uint32_t groups) = 0;
 };
+
+// What the recipe asks for, all beginning as `initial`. `clients`: of the whole federation. Precondition:
+// check_recipe() passes.
+[[nodiscard]] Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
+                                                          std::vector<float> initial);
 
 // One model, merged by `aggregator`.
 [[nodiscard]] std::unique_ptr<Models> make_shared_model(std::unique_ptr<Aggregator> aggregator,
@@ -55,9 +63,19 @@ class Models {
 //   w_j <- (w_j + sum over l != j of (mixing / |w_l|) w_l) / (1 + sum over l != j of mixing / |w_l|)
 // (FedGroup's inter-group aggregation in the normalised form of its authors' code).
 [[nodiscard]] std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial);
-// The q-th group of a round trains the model in slot q. Before each round that is a multiple of `window` all slots
-// become their mean, weighted by the samples that trained them since the last time; 0 = the number of groups
-// (FedSeqInter). shared() is that mean at any time.
-[[nodiscard]] std::unique_ptr<Models> make_slot_models(std::uint32_t window, std::vector<float> initial);
+
+// The drawn groups train the models in the slots, dealt anew in every round. Before each round that is a multiple of
+// `window` all slots become their mean, weighted by the samples that trained them since the last time; window 0 = the
+// number of groups (FedSeqInter). shared() is that mean at any time. With alpha > 0 the server part of dynamic
+// regularisation corrects the mean (FedDyn): after every round
+//   h <- h - alpha / clients * sum over trained slots of (w_q - shared),   shared <- mean - h / alpha.
+struct SlotOptions {
+  std::uint32_t window = 0;
+  std::uint64_t seed = 1;
+  double alpha = 0;
+  std::uint32_t clients = 1;
+  std::size_t parameters = 0;  // trained ones: what follows in a model is never corrected
+};
+[[nodiscard]] std::unique_ptr<Models> make_slot_models(const SlotOptions& options, std::vector<float> initial);
 
 }  // namespace muster

@@ -1,96 +1,108 @@
 #include "engine/run_state.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <span>
+
+#include "base/hash.h"
 
 namespace muster {
 namespace {
 
-// The tallies of clients that took part, as (client, trained, dropped): dormant ones cost a checkpoint nothing.
-using TallyEntry = std::array<std::uint32_t, 3>;
+// Rounds in a row in which every participant's update was not finite, after which the run counts as diverged.
+constexpr std::uint32_t kBrokenRounds = 3;
 
-std::string pack_tallies(std::span<const ClientTally> tallies) {
-  std::string packed;
-  for (std::uint32_t k = 0; k < tallies.size(); ++k) {
-    if (tallies[k].trained == 0 && tallies[k].dropped == 0) continue;
-    const TallyEntry entry{k, tallies[k].trained, tallies[k].dropped};
-    packed.append(reinterpret_cast<const char*>(entry.data()), sizeof entry);
-  }
-  return packed;
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
 }
 
-// False, with `tallies` untouched, if `packed` is not of that form or names clients beyond.
-bool unpack_tallies(std::string_view packed, std::span<ClientTally> tallies) {
-  if (packed.size() % sizeof(TallyEntry) != 0) return false;
-  std::vector<TallyEntry> entries(packed.size() / sizeof(TallyEntry));
-  std::memcpy(entries.data(), packed.data(), packed.size());
-  if (std::any_of(entries.begin(), entries.end(), [&](const TallyEntry& e) { return e[0] >= tallies.size(); })) {
-    return false;
-  }
-  for (const auto& [client, trained, dropped] : entries) tallies[client] = {.trained = trained, .dropped = dropped};
-  return true;
+bool over_budget(const Recipe& recipe, const RunTotals& totals) {
+  return recipe.budget && totals.cost_s() > *recipe.budget;
 }
 
 }  // namespace
 
-void RunState::save(Checkpoint& checkpoint, double wall_s) const {
-  checkpoint.put_uint64("chain", chain);
-  checkpoint.put_uint64("broken-rounds", broken_rounds);
-  checkpoint.put_uint64("all-placed", all_placed ? 1 : 0);
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  checkpoint.put_doubles("totals",
-                         std::vector<double>{totals.accuracy_last.value_or(none), totals.accuracy_best.value_or(none),
-                                             static_cast<double>(totals.best_round), totals.loss_last.value_or(none),
-                                             static_cast<double>(totals.target_round.value_or(0)), totals.compute_s,
-                                             totals.comm_s, wall_s, totals.train_s, totals.eval_s, totals.group_s});
-  checkpoint.put_uint64("bytes-up", totals.bytes_up);
-  checkpoint.put_uint64("bytes-down", totals.bytes_down);
-  checkpoint.put_uint64("bytes-client-server", totals.links.client_server);
-  checkpoint.put_uint64("bytes-relay", totals.links.relay);
-  checkpoint.put_uint64("bytes-edge-cloud", totals.links.edge_cloud);
-  checkpoint.put_uint64("samples-trained", totals.samples_trained);
-  checkpoint.put_uint64("clients", tallies.size());
-  checkpoint.put_string("tallies", pack_tallies(tallies));
+void RunState::add_training(const RoundRecord& record) {
+  totals.compute_s += record.compute_s;
+  totals.comm_s += record.comm_s;
+  totals.bytes_up += record.bytes_up;
+  totals.bytes_down += record.bytes_down;
+  totals.links.client_server += record.links.client_server;
+  totals.links.relay += record.links.relay;
+  totals.links.edge_cloud += record.links.edge_cloud;
+  const bool all_broken =
+      record.participants == 0 && !record.dropped.empty() &&
+      std::ranges::all_of(record.dropped, [](const Dropped& d) { return d.reason == DropReason::kNonFinite; });
+  broken_rounds = all_broken ? broken_rounds + 1 : 0;
 }
 
-Status RunState::restore(const Checkpoint& checkpoint) {
+void RunState::add_evaluation(const Recipe& recipe, const RoundRecord& record) {
+  totals.accuracy_last = record.accuracy;
+  totals.loss_last = record.loss;
+  totals.evaluated_round = record.round;
+  if (record.loss && !std::isfinite(*record.loss) && diverged_round == 0) diverged_round = record.round;
+  const bool paid_for = !recipe.budget || record.cost_total_s <= *recipe.budget;
+  if (!record.accuracy || record.covered.value_or(1) < 1 || !paid_for) return;
+  if (!totals.accuracy_best || *record.accuracy > *totals.accuracy_best) {
+    totals.accuracy_best = record.accuracy;
+    totals.best_round = record.round;
+  }
+  if (recipe.target_accuracy && !totals.target_round && *record.accuracy >= *recipe.target_accuracy) {
+    totals.target_round = record.round;
+  }
+}
+
+void RunState::sign(const RoundRecord& record) {
+  Hasher hasher;
+  hasher.add(chain);
+  hasher.add(record.round);
+  for (const auto& value : {record.accuracy, record.loss, record.client_accuracy, record.train_loss}) {
+    hasher.add(value ? bits(*value) : ~std::uint64_t{0});
+  }
+  hasher.add(record.participants);
+  for (const Dropped& dropped : record.dropped) {
+    hasher.add(std::uint64_t{dropped.client.value} << 8 | static_cast<std::uint64_t>(dropped.reason));
+  }
+  hasher.add(record.bytes_up);
+  hasher.add(record.bytes_down);
+  chain = hasher.digest();
+}
+
+void RunState::sign_own_model(std::span<const float> model) {
+  const std::uint64_t link[2] = {chain, hash_bytes(model.data(), model.size() * sizeof(float))};
+  chain = hash_bytes(link, sizeof link);
+}
+
+std::optional<StopReason> RunState::stop_reason(const Recipe& recipe) const {
+  if ((diverged_round > 0 && round > diverged_round) || broken_rounds >= kBrokenRounds) return StopReason::kDiverged;
+  if (totals.target_round) return StopReason::kTarget;
+  if (over_budget(recipe, totals)) return StopReason::kBudget;
+  if (round >= recipe.rounds) return diverged_round > 0 ? StopReason::kDiverged : StopReason::kRounds;
+  return std::nullopt;
+}
+
+void RunState::save(Checkpoint& checkpoint) const {
+  checkpoint.put_uint64("chain", chain);
+  checkpoint.put_uint64("broken-rounds", broken_rounds);
+  checkpoint.put_uint64("diverged-round", diverged_round);
+  totals.save(checkpoint);
+}
+
+Status RunState::restore(const Checkpoint& checkpoint, const Recipe& recipe) {
   MUSTER_ASSIGN(chain, checkpoint.get_uint64("chain"));
   MUSTER_ASSIGN(const std::uint64_t broken, checkpoint.get_uint64("broken-rounds"));
-  MUSTER_ASSIGN(const std::uint64_t placed, checkpoint.get_uint64("all-placed"));
-  MUSTER_ASSIGN(const std::vector<double> sums, checkpoint.get_doubles("totals"));
-  MUSTER_ASSIGN(const std::string packed, checkpoint.get_string("tallies"));
-  MUSTER_ASSIGN(const std::uint64_t clients, checkpoint.get_uint64("clients"));
-  if (clients != tallies.size()) {
-    return failure("checkpoint holds {} clients, the recipe has {}", clients, tallies.size());
+  MUSTER_ASSIGN(const std::uint64_t diverged, checkpoint.get_uint64("diverged-round"));
+  if (broken > checkpoint.round || diverged > checkpoint.round) {
+    return failure("checkpoint of round {} tells of a later round", checkpoint.round);
   }
-  if (sums.size() != 11 || !unpack_tallies(packed, tallies)) {
-    return failure("checkpoint of round {} has totals or tallies of another form", checkpoint.round);
-  }
-  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional<double>(value); };
-  totals.accuracy_last = known(sums[0]);
-  totals.accuracy_best = known(sums[1]);
-  totals.best_round = static_cast<std::uint32_t>(sums[2]);
-  totals.loss_last = known(sums[3]);
-  if (sums[4] > 0) totals.target_round = static_cast<std::uint32_t>(sums[4]);
-  totals.compute_s = sums[5];
-  totals.comm_s = sums[6];
-  totals.wall_s = sums[7];
-  totals.train_s = sums[8];
-  totals.eval_s = sums[9];
-  totals.group_s = sums[10];
-  MUSTER_ASSIGN(totals.bytes_up, checkpoint.get_uint64("bytes-up"));
-  MUSTER_ASSIGN(totals.bytes_down, checkpoint.get_uint64("bytes-down"));
-  MUSTER_ASSIGN(totals.links.client_server, checkpoint.get_uint64("bytes-client-server"));
-  MUSTER_ASSIGN(totals.links.relay, checkpoint.get_uint64("bytes-relay"));
-  MUSTER_ASSIGN(totals.links.edge_cloud, checkpoint.get_uint64("bytes-edge-cloud"));
-  MUSTER_ASSIGN(totals.samples_trained, checkpoint.get_uint64("samples-trained"));
-  broken_rounds = static_cast<std::uint32_t>(broken);
-  all_placed = placed != 0;
+  MUSTER_TRY(totals.restore(checkpoint));
   round = checkpoint.round;
+  broken_rounds = static_cast<std::uint32_t>(broken);
+  diverged_round = static_cast<std::uint32_t>(diverged);
+  // A run that stopped at its target may be given another one.
+  if (totals.target_round && !(recipe.target_accuracy && totals.accuracy_last >= recipe.target_accuracy)) {
+    totals.target_round.reset();
+  }
   return {};
 }
 

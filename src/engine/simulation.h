@@ -1,4 +1,4 @@
-// Simulation: one federation on this machine, from a recipe to a run folder and a summary. Owns the round loop.
+// A federation simulated on this machine, from a recipe to a run folder and a summary.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "engine/round_observer.h"
 #include "recipe/recipe.h"
 #include "record/run_record.h"
 
@@ -14,7 +15,7 @@ namespace muster {
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
 struct RunTimes {
   std::uint32_t threads = 0;
-  double prepare_s = 0;  // before the first groups
+  double prepare_s = 0;  // before the first round
   double run_s = 0;      // all groups, rounds and results, of which
   double group_s = 0;    // groups, without the clients' work for their profiles
   double plan_s = 0;
@@ -28,18 +29,21 @@ struct SimulationOptions {
   std::uint32_t threads = 0;  // 0 = all cores
   std::filesystem::path out = "runs";
   bool quiet = false;  // no progress on stderr
-  const std::atomic<bool>* interrupt =
-      nullptr;  // when it becomes true the current round ends, is saved, and that is all
+  // When it becomes true the run finishes the round, saves a checkpoint and stops.
+  const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const std::string&)> say;        // notes for people, e.g. what data were found
   std::function<void(std::uint32_t round)> on_round;  // called with 0 when all is ready, then after every round
   RunTimes* times = nullptr;                          // filled as the run goes on; borrowed
+  std::vector<RoundObserver*> observers;              // that watch besides Muster's own; borrowed
 };
 
-// Trains, evaluates, records. A run that diverges is a result, not an error.
+// Trains, evaluates, records. A run that diverges is a result, not an error. An error before the first round is
+// recorded leaves nothing behind.
 [[nodiscard]] Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options);
 
 // Continues the run in the folder (a path, or an id under options.out) from its newest whole checkpoint; `settings`
-// may change how long it goes on (rounds, target-accuracy, budget) and nothing else.
+// may change how long it goes on (rounds, target-accuracy, budget, checkpoint-every) and nothing else. A run that is
+// over stays as it is.
 [[nodiscard]] Result<RunSummary> resume(const std::string& run, const std::vector<std::string>& settings,
                                         const SimulationOptions& options);
 

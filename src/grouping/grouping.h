@@ -100,6 +100,8 @@ struct GrouperEntry {
 // Every method: the built-in ones in the order of the documentation, then those of add_grouping_method().
 [[nodiscard]] std::vector<GrouperEntry> groupers();
 
+// Whether every client is its own group.
+[[nodiscard]] bool forms_singletons(const GroupingOptions& options);
 // Every client alone, in id order; clients without samples are idle. What form_groups() does for "singletons".
 [[nodiscard]] Grouping group_singletons(const GroupingInput& input);
 

@@ -3,6 +3,10 @@
 
 namespace muster {
 
+bool forms_singletons(const GroupingOptions& options) {
+  return options.method == "singletons";
+}
+
 Grouping group_singletons(const GroupingInput& input) {
   Grouping grouping;
   for (std::uint32_t k = 0; k < input.samples.size(); ++k) {

@@ -5,35 +5,22 @@
 
 #include "base/check.h"
 #include "base/names.h"
+#include "plan/regroup_event.h"
 
 namespace muster {
 namespace {
 
-struct Event {
-  const char* name;
-  const char* summary;
-  std::optional<std::uint32_t> earliest;  // not set: the recipe must say
-};
-
-// 3: earlier models of unequally large clients differ by how long they trained, not by their data. 20: Sattler's CFL
-// lets the first rounds pass in which updates are long anyway.
-constexpr Event kEvents[] = {
-    {"round", "once, after round regroup-round", std::nullopt},
-    {"loss-variance", "once, when the variance of the clients' summed losses has risen twice in a row (AutoCFL)", 3},
-    {"bipartition", "whenever a group's mean update is short and a member's long (CFL)", 20},
-};
-
-const Event* find_event(const std::string& name) {
-  const auto* const found =
-      std::find_if(std::begin(kEvents), std::end(kEvents), [&](const Event& event) { return event.name == name; });
-  return found == std::end(kEvents) ? nullptr : found;
+const EventEntry* find_event(const std::string& name) {
+  const std::vector<EventEntry>& events = event_entries();
+  const auto found = std::ranges::find(events, name, &EventEntry::name);
+  return found == events.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 std::vector<CatalogueEntry> regroup_events() {
   std::vector<CatalogueEntry> entries;
-  for (const Event& event : kEvents) entries.push_back({event.name, event.summary, {"regroup-round"}});
+  for (const EventEntry& event : event_entries()) entries.push_back({event.name, event.summary, event.keys});
   return entries;
 }
 
@@ -44,10 +31,10 @@ Status check_regroup(const RegroupOptions& options) {
     if (options.round) return usage_error("plan.regroup-round: {}, but plan.regroup-on names no event", *options.round);
     return {};
   }
-  const Event* const event = find_event(options.on);
+  const EventEntry* const event = find_event(options.on);
   if (!event) {
     std::vector<std::string> names;
-    for (const Event& known : kEvents) names.emplace_back(known.name);
+    for (const EventEntry& known : event_entries()) names.push_back(known.name);
     return Error{ErrorCode::kUsage, "plan.regroup-on: " + unknown_name("event", options.on, names)};
   }
   if (options.every) {
@@ -65,7 +52,7 @@ bool regroup_before(const RegroupOptions& options, std::uint32_t round) {
 }
 
 std::uint32_t earliest_event(const RegroupOptions& options) {
-  const Event* const event = find_event(options.on);
+  const EventEntry* const event = find_event(options.on);
   MUSTER_CHECK(event && (options.round || event->earliest), "event '{}'", options.on);
   return options.round ? *options.round : *event->earliest;
 }

@@ -5,10 +5,18 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "plan/newcomer_rule.h"
+#include "plan/regroup_event.h"
 #include "recipe/keys.h"
 
 namespace muster {
 namespace {
+
+// Whether profiles of this kind are changes of a model.
+bool directs_start(const ProfileOptions& options) {
+  const auto kind = make_profile_kind(options);
+  return kind && (*kind)->directs_start();
+}
 
 std::string full_name(const RecipeKey& key) {
   return key.section.empty() ? key.key : key.section + "." + key.key;
@@ -70,7 +78,14 @@ Status check_groups(const Recipe& r) {
                        r.profile.kind, r.grouping.method, name_of(method->need),
                        needs_vectors ? "a kind that gives vectors (`muster list profile`)" : "\"label-histogram\"");
   }
-  if (method->need == GroupingNeed::kNothing && r.profile.kind != "none") {
+  const bool by_cov = samples_by_cov(r.plan.sampling);
+  if (by_cov && !labels) {
+    return usage_error(
+        "plan.sampling: \"{}\" draws groups by the labels that their members told; want profile.kind = "
+        "\"label-histogram\"",
+        r.plan.sampling);
+  }
+  if (method->need == GroupingNeed::kNothing && r.profile.kind != "none" && !by_cov) {
     return usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" looks at no profile; want \"none\"",
                        r.profile.kind, r.grouping.method);
   }
@@ -128,38 +143,67 @@ Status check_event(const Recipe& r) {
   return {};
 }
 
-// Can clients that come late, or were not asked, be placed?
+// Can clients that come late, were not asked, or missed the round of an event, be placed?
 Status check_newcomers(const Recipe& r) {
-  const std::string& assign = r.newcomers.assign;
+  const std::string assign = newcomer_rule_of(r);
+  const auto& rules = newcomer_rules();
+  const auto rule = std::ranges::find(rules, assign, &NewcomerEntry::name);
+  if (rule == rules.end()) return {};  // the key table has refused it
+  const ProfileEntry profile = profile_kind(r.profile);
+  const AggregationEntry* const aggregation = find_aggregation(r.aggregation.global);
+  const bool separate = aggregation && aggregation->models == ModelKeeping::kPerGroup;
+  const bool alone = forms_singletons(r.grouping);
   const bool some_asked = r.profile_clients != Amount{1.0};
-  if (some_asked && r.profile.kind == "none") {
-    return usage_error("profile.clients: nobody is asked for anything with profile.kind = \"none\"");
+  if (some_asked && profile.gives == ProfileGives::kNothing) {
+    return usage_error("profile.clients: nobody is asked for anything with profile.kind = \"{}\"", profile.name);
   }
-  if (some_asked && assign == "next-regroup") {
-    return usage_error("profile.clients: who is not asked must be placed later; want newcomers.assign");
-  }
-  if (assign == "next-regroup") return {};
-  if (r.plan.sample_groups || r.plan.sampling != "uniform") {
-    return usage_error("newcomers.assign: \"{}\" places clients when they are drawn; want plan.sample-clients", assign);
-  }
-  if (r.grouping.method == "singletons") {
-    return usage_error("newcomers.assign: \"{}\", but grouping.method = \"singletons\" has no groups to join", assign);
-  }
-  if (r.plan.regroup.every || !r.plan.regroup.on.empty()) {
-    return usage_error("newcomers.assign: \"{}\" does not go with regrouping, which places everybody anew", assign);
-  }
-  if (assign == "argmin-loss" && r.aggregation.global != "none") {
+  if (!rule->places) {
+    if (some_asked) {
+      return usage_error("profile.clients: clients that are not asked must be placed later; want newcomers.assign");
+    }
+    const bool never = !r.plan.regroup.on.empty() || (r.newcomers.round && separate && !alone);
+    if (!never) return {};
     return usage_error(
-        "newcomers.assign: \"argmin-loss\" compares the groups' models; want aggregation.global = \"none\"");
+        "newcomers.assign: \"{}\", but groups with models of their own are formed once; want nearest-direction, "
+        "nearest-head, argmin-loss or random",
+        assign);
   }
-  if (assign == "nearest-direction" && r.profile.kind != "update-direction") {
-    return usage_error(
-        "newcomers.assign: \"nearest-direction\" compares updates; want profile.kind = \"update-direction\"");
+  if (alone) {
+    return usage_error("newcomers.assign: \"{}\", but grouping.method = \"{}\" has no groups to join", assign,
+                       r.grouping.method);
   }
-  if (assign == "nearest-head" && (r.profile.kind != "classifier-weights" || r.profile.variance)) {
+  if (r.plan.regroup.every) {
+    return usage_error("newcomers.assign: \"{}\" does not go with plan.regroup-every = {}, which places everybody anew",
+                       assign, *r.plan.regroup.every);
+  }
+  if (samples_by_cov(r.plan.sampling)) {
+    return usage_error("newcomers.assign: \"{}\" does not go with plan.sampling = \"{}\": nobody told the labels of {}",
+                       assign, r.plan.sampling, "clients that join later");
+  }
+  const std::unique_ptr<RegroupEvent> event = make_regroup_event(r.plan.regroup);
+  if (event && event->entry().splits &&
+      (rule->asks == NewcomerAsks::kUpdates || rule->asks == NewcomerAsks::kWeights)) {
     return usage_error(
-        "newcomers.assign: \"nearest-head\" compares weights; want profile.kind = \"classifier-weights\" without "
-        "profile.variance");
+        "newcomers.assign: \"{}\" compares with groups as they were formed, which plan.regroup-on = \"{}\" splits again "
+        "and again; want argmin-loss or random",
+        assign, event->entry().name);
+  }
+  switch (rule->asks) {
+    case NewcomerAsks::kNothing:
+      return {};
+    case NewcomerAsks::kLosses:
+      if (separate) return {};
+      return usage_error("newcomers.assign: \"{}\" compares the groups' models; want aggregation.global = \"none\"",
+                         assign);
+    case NewcomerAsks::kUpdates:
+      if (profile.observable && directs_start(r.profile)) return {};
+      return usage_error("newcomers.assign: \"{}\" compares updates; want profile.kind = \"update-direction\"", assign);
+    case NewcomerAsks::kWeights:
+      if (profile.observable && !directs_start(r.profile) && !r.profile.variance) return {};
+      return usage_error(
+          "newcomers.assign: \"{}\" compares weights; want profile.kind = \"classifier-weights\" without "
+          "profile.variance",
+          assign);
   }
   return {};
 }
@@ -167,7 +211,6 @@ Status check_newcomers(const Recipe& r) {
 // Do the models that are kept fit what merges them?
 Status check_models(const Recipe& r) {
   const std::string& global = r.aggregation.global;
-  const std::string& objective = r.local.objective.name;
   if (global != "none" && r.aggregation.mixing > 0) {
     return usage_error("aggregation.mixing: {}, but there is one model; want aggregation.global = \"none\"",
                        r.aggregation.mixing);
@@ -189,11 +232,6 @@ Status check_models(const Recipe& r) {
     return usage_error(
         "aggregation.start: \"members\" is for groups with models of their own that an event forms; want "
         "aggregation.global = \"none\" and plan.regroup-on");
-  }
-  if (global == "slots" && (objective == "control-variate" || objective == "dynamic")) {
-    return usage_error(
-        "aggregation.global: \"slots\" does not go with local.objective = \"{}\", which needs one server model",
-        objective);
   }
   return {};
 }
@@ -292,18 +330,7 @@ Status check_recipe(const Recipe& r) {
   }
   const std::string& objective = r.local.objective.name;
   const std::string& global = r.aggregation.global;
-  if ((objective == "control-variate") != (global == "control-variate")) {
-    return usage_error(
-        "local.objective: \"{}\" does not go with aggregation.global = \"{}\": clients and server of control-variate "
-        "share the controls, so both keys must say control-variate",
-        objective, global);
-  }
-  if ((objective == "dynamic") != (global == "dynamic")) {
-    return usage_error(
-        "local.objective: \"{}\" does not go with aggregation.global = \"{}\": the server of dynamic corrects what its "
-        "clients add, so both keys must say dynamic",
-        objective, global);
-  }
+  MUSTER_TRY(check_pairing(global, objective));
   if (objective == "control-variate" && r.local.objective.control == "steps" &&
       (r.local.momentum > 0 || r.local.optimizer != "sgd")) {
     return usage_error(
@@ -327,6 +354,16 @@ Status check_recipe(const Recipe& r) {
     return usage_error("data.shape: {} numbers, want 3: height, width, channels", r.data.shape.size());
   }
   return {};
+}
+
+std::string newcomer_rule_of(const Recipe& recipe) {
+  if (!recipe.newcomers.assign.empty()) return recipe.newcomers.assign;
+  return recipe.plan.regroup.on.empty() ? "next-regroup" : "argmin-loss";
+}
+
+std::span<const std::string_view> resumable_keys() {
+  static constexpr std::string_view keys[] = {"rounds", "target-accuracy", "budget", "checkpoint-every"};
+  return keys;
 }
 
 std::string format_recipe(const Recipe& recipe) {

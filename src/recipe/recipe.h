@@ -32,9 +32,7 @@ struct EvaluationOptions {
 
 // The [newcomers] section: clients that come when groups are there already.
 struct NewcomerOptions {
-  // nearest-direction | nearest-head | argmin-loss | random: a client in no group is placed when it is first drawn;
-  // next-regroup: none is, and groups are formed anew when late clients arrive.
-  std::string assign = "next-regroup";
+  std::string assign;                  // see newcomer_rules(); "" = what newcomer_rule_of() says
   std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
   Amount clients{0.1};
 };
@@ -84,6 +82,13 @@ struct RecipeKey {
 
 // Refuses combinations that cannot work, with the reason.
 [[nodiscard]] Status check_recipe(const Recipe& recipe);
+
+// Which rule places clients that are in no group: the recipe's. Where it names none: by the losses of the groups'
+// models if an event forms the groups, which happens once; else nobody is placed before the next regrouping.
+[[nodiscard]] std::string newcomer_rule_of(const Recipe& recipe);
+
+// Top-level keys that may change when a run is resumed: how long it goes on, and how often it is saved.
+[[nodiscard]] std::span<const std::string_view> resumable_keys();
 
 // The fully resolved recipe as TOML: parse_recipe gives the same recipe back.
 [[nodiscard]] std::string format_recipe(const Recipe& recipe);

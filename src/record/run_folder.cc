@@ -99,6 +99,16 @@ Status RunFolder::forget_rounds_after(std::uint32_t last) {
   return {};
 }
 
+Status RunFolder::replace_round(std::uint32_t round, std::string_view json_line) {
+  std::ifstream in(path_ / "rounds.jsonl");
+  std::string kept;
+  for (std::string line; std::getline(in, line);) {
+    const std::optional<std::uint64_t> known = round_of(line);
+    if (known && *known < round) kept += line + '\n';
+  }
+  return write("rounds.jsonl", kept + std::string(json_line) + '\n');
+}
+
 Status RunFolder::write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const {
   std::string text = "client,name,samples,group,trained,dropped,accuracy\n";
   for (std::uint32_t k = 0; k < clients; ++k) {

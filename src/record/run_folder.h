@@ -28,6 +28,8 @@ class RunFolder {
   [[nodiscard]] Status write(const std::string& file, std::string_view content) const;
   [[nodiscard]] Status append_round(const RoundRecord& record);
   [[nodiscard]] Status append_grouping(std::string_view json_line);
+  // Puts `json_line` in place of everything from round `round` on in rounds.jsonl.
+  [[nodiscard]] Status replace_round(std::uint32_t round, std::string_view json_line);
   // Drops the lines of rounds after `last`, which a resumed run will write again, and a last line that was cut short.
   // Fails, naming file and line, if another line is not a record of a round; the files are then as they were.
   [[nodiscard]] Status forget_rounds_after(std::uint32_t last);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "record/json_text.h"
+
 namespace muster {
 namespace {
 
@@ -56,13 +58,14 @@ std::string to_json(const RoundRecord& r) {
             {"comm_s", number(r.comm_s)},
             {"cost_total_s", number(r.cost_total_s)},
             {"wall_s", number(r.wall_s)}};
+  if (r.covered) json["covered"] = number(r.covered);
   if (r.client_accuracy) json["client_accuracy"] = number(r.client_accuracy);
   if (!r.group_accuracy.empty()) {
     Json list = Json::array();
     for (const double accuracy : r.group_accuracy) list.push_back(number(accuracy));
     json["group_accuracy"] = std::move(list);
   }
-  return json.dump();
+  return json_text(json);
 }
 
 std::string to_json(const RunSummary& s) {
@@ -110,7 +113,7 @@ std::string to_json(const RunSummary& s) {
       {"dir", s.dir.string()},
       {"data", s.data},
       {"parameters", s.parameters}};
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace muster

@@ -10,6 +10,7 @@
 #include "clients/dropped.h"
 #include "cost/cost.h"
 #include "grouping/quality.h"
+#include "record/run_totals.h"
 
 namespace muster {
 
@@ -18,6 +19,7 @@ struct RoundRecord {
   std::optional<double> accuracy;  // of the evaluation that counts: global if there is one, else the clients'
   std::optional<double> loss;
   std::optional<double> client_accuracy;  // over the clients' own test samples, if they were evaluated too
+  std::optional<double> covered;          // share of the clients' test samples behind the accuracy, if it is theirs
   std::optional<double> train_loss;       // samples-weighted mean over the participants; none if all dropped
   std::uint32_t participants = 0;
   std::vector<Dropped> dropped;
@@ -44,19 +46,14 @@ struct ClientTally {
 enum class StopReason { kRounds, kTarget, kBudget, kDiverged, kInterrupted };
 [[nodiscard]] std::string_view name(StopReason reason);
 
-struct RunSummary {
+struct RunSummary : RunTotals {
   std::string run;
   std::string recipe;
   std::uint64_t seed = 0;
   std::uint32_t rounds = 0;
   StopReason stopped = StopReason::kRounds;
   std::string signature;
-  std::optional<double> accuracy_last;
-  std::optional<double> accuracy_best;
-  std::uint32_t best_round = 0;
-  std::optional<double> loss_last;
   std::optional<double> target_accuracy;
-  std::optional<std::uint32_t> target_round;
   std::uint32_t clients = 0;
   std::uint32_t models = 1;
   std::uint32_t groups = 0;
@@ -65,16 +62,6 @@ struct RunSummary {
   double group_size_mean = 0;
   double group_size_max = 0;
   GroupQuality quality;
-  double compute_s = 0;
-  double comm_s = 0;
-  double group_s = 0;
-  std::uint64_t bytes_up = 0;
-  std::uint64_t bytes_down = 0;
-  LinkBytes links;
-  double wall_s = 0;
-  double train_s = 0;
-  double eval_s = 0;
-  std::uint64_t samples_trained = 0;
   std::uint64_t peak_rss_bytes = 0;
   std::filesystem::path dir;
   std::string data;  // what the data were, in words

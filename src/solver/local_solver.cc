@@ -1,10 +1,10 @@
 #include "solver/local_solver.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
+#include "base/finite.h"
 #include "base/stopwatch.h"
 
 namespace muster {
@@ -15,14 +15,6 @@ constexpr std::uint32_t kEvaluationBatch = 128;
 Optimizer optimizer_of(const LocalOptions& options) {
   if (options.optimizer == "adam") return Optimizer::kAdam;
   return options.momentum > 0 ? Optimizer::kMomentum : Optimizer::kSgd;
-}
-
-bool all_finite(std::span<const float> values) {
-  // An exponent of all ones, or-ed together: unlike a sum of floats, this needs no order, so the loop vectorises.
-  constexpr std::uint32_t kExponent = 0x7f800000;
-  std::uint32_t found = 0;
-  for (const float x : values) found |= (std::bit_cast<std::uint32_t>(x) & kExponent) == kExponent ? 1u : 0u;
-  return found == 0;
 }
 
 // A batch never holds more than all of a client's samples, and memory is laid out for the largest batch.
@@ -89,6 +81,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     MUSTER_ASSIGN(const bool trained_before, states_.get(task.client, kModelSlot, own_model_));
     if (trained_before) received = own_model_;
   }
+  loaded_version_ = 0;
   executor_.load(received);
   executor_.clear_drift();
 
@@ -177,7 +170,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
 
   update.loss_after.reset();
   if (task.measure) {
-    const Evaluation after = evaluate({}, view);
+    const Evaluation after = evaluate_loaded(view);
     update.loss_after = after.loss_sum / static_cast<double>(after.samples);
     if (!std::isfinite(*update.loss_after)) return TrainReply{Dropped{task.client, DropReason::kNonFinite}};
   }
@@ -232,10 +225,19 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
   }
 }
 
-Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view) {
+Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version) {
+  if (version == 0 || version != loaded_version_) {
+    const Stopwatch watch(timed(&SolverTimes::evaluate_s));
+    executor_.set_times(nullptr);
+    executor_.load(model);
+    loaded_version_ = version;
+  }
+  return evaluate_loaded(view);
+}
+
+Evaluation LocalSolver::evaluate_loaded(const SampleView& view) {
   const Stopwatch watch(timed(&SolverTimes::evaluate_s));
   executor_.set_times(nullptr);
-  if (!model.empty()) executor_.load(model);
   Evaluation total{.samples = view.size()};
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
   for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
@@ -264,6 +266,7 @@ void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleVie
                                    std::span<std::int32_t> labels) {
   const Stopwatch watch(timed(&SolverTimes::evaluate_s));
   executor_.set_times(nullptr);
+  loaded_version_ = 0;
   executor_.load(model);
   const std::size_t width = executor_.network().outputs();
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
@@ -277,19 +280,23 @@ void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleVie
   }
 }
 
-Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, ClientId client, bool own_model) {
+Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, ClientId client, bool own_model,
+                                                std::uint64_t version) {
   if (own_model) {
     own_model_.resize(executor_.network().size());
     MUSTER_ASSIGN(const bool present, states_.get(client, kModelSlot, own_model_));
-    if (present) model = own_model_;
-    MUSTER_CHECK(!model.empty(), "client {} has no model of its own, and none was given", client.value);
+    MUSTER_CHECK(present || !model.empty(), "client {} has no model of its own, and none was given", client.value);
+    if (present) {
+      model = own_model_;
+      version = 0;
+    }
   }
   SampleView view;
   {
     const Stopwatch making(timed(&SolverTimes::evaluate_s));
     view = data_.test(client, buffer_);
   }
-  return evaluate(model, view);
+  return evaluate(model, view, version);
 }
 
 }  // namespace muster

@@ -96,16 +96,18 @@ class LocalSolver {
   // `reuse` donates memory for the update's vectors. Fails only if client state cannot be read or written.
   [[nodiscard]] Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse = {});
 
-  // Evaluates `model` on the view. An empty model means the one this solver loaded or trained last.
-  [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view);
+  // Evaluates `model` on the view. `version` tells models apart: one that is not 0 and was loaded last is not loaded
+  // again, so equal versions must mean equal values.
+  [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version = 0);
   // Each model on all of the client's own training samples, without augmentation.
   [[nodiscard]] std::vector<Evaluation> evaluate_training(const RowsView<float>& models, ClientId client);
   // The outputs before the softmax, a row of network().outputs() per sample, and the samples' labels.
   void evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
                         std::span<std::int32_t> labels);
-  // On the client's own test samples; with `own_model` the client's own model where it has one, else `model`, which
-  // must then be given.
-  [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model);
+  // On the client's own test samples; with `own_model` the client's own model where it has one, else `model`,
+  // which must then be given.
+  [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model,
+                                                   std::uint64_t version = 0);
 
   [[nodiscard]] const Network& network() const { return executor_.network(); }
   [[nodiscard]] const FederatedData& data() const { return data_; }
@@ -116,6 +118,8 @@ class LocalSolver {
  private:
   [[nodiscard]] double* timed(double SolverTimes::*seconds) { return times_ ? &(times_->*seconds) : nullptr; }
   [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
+  // Of the model that is loaded.
+  [[nodiscard]] Evaluation evaluate_loaded(const SampleView& view);
   // Makes all of the client's samples, in order, the executor's fixed rows.
   void begin_fixed_rows(const SampleView& view);
   // The mean gradient over all of the client's samples at the loaded model.
@@ -131,6 +135,7 @@ class LocalSolver {
 
   SolverTimes* times_ = nullptr;
   Executor executor_;
+  std::uint64_t loaded_version_ = 0;  // of the model in the executor; 0 = none that is known
   SampleBuffer buffer_;
   std::vector<std::uint32_t> order_;
   std::vector<std::int32_t> fixed_labels_;

@@ -51,6 +51,8 @@ class Objective {
   [[nodiscard]] virtual bool has_state() const { return false; }
   [[nodiscard]] virtual bool has_payload() const { return false; }
   [[nodiscard]] virtual bool wants_full_gradient() const { return false; }
+  // Whether the part of its work that a straggler has done is welcome, where the recipe does not say.
+  [[nodiscard]] virtual bool takes_partial_work() const { return false; }
 
   // Reuses term.drift's memory.
   virtual void begin(const ObjectiveInput& input, ObjectiveTerm& term) const = 0;

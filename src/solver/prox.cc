@@ -8,6 +8,7 @@ class Prox final : public Objective {
  public:
   explicit Prox(double mu) : mu_(static_cast<float>(mu)) {}
 
+  bool takes_partial_work() const override { return true; }
   void begin(const ObjectiveInput& input, ObjectiveTerm& term) const override {
     term.pull = mu_;
     term.has_drift = mu_ != 0;  // mu = 0 is the plain objective, bit for bit

@@ -14,8 +14,11 @@ namespace muster {
 struct EvaluateTask {
   ClientId client;
   std::span<const float> model;
-  bool own_model = false;  // the client's own model where it has one
+  std::uint64_t version = 0;  // of the model: equal numbers mean equal values; 0 = not known
+  bool own_model = false;     // the client's own model where it has one
 };
+
+using EvaluateReply = std::variant<Evaluation, Dropped>;
 
 // Used by one thread at a time.
 class ClientLink {
@@ -27,7 +30,7 @@ class ClientLink {
   // "Tell your profile." An error also if it is neither the recipe's kind nor losses.
   [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
   // "Evaluate this model on your own test samples."
-  [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluateTask& task) = 0;
+  [[nodiscard]] virtual Result<EvaluateReply> evaluate(const EvaluateTask& task) = 0;
 };
 
 // Clients simulated in this process by `solver`, who tell profiles of `kind` (both borrowed), with injected faults.

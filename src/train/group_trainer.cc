@@ -52,18 +52,20 @@ std::optional<double> epochs_of(const GroupTask& task, ClientId client) {
 
 }  // namespace
 
-TrainTask train_task(const GroupTask& task, ClientId client, std::span<const float> model, std::uint32_t part) {
+TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId client, std::span<const float> model,
+                     std::uint32_t part) {
   return {.client = client,
-          .round = task.round,
+          .round = call.round,
           .part = part,
           .model = model,
-          .broadcast = task.broadcast,
-          .own_model = task.own_models,
+          .broadcast = call.broadcast,
+          .own_model = call.own_models,
           .epochs = epochs_of(task, client),
-          .measure = task.measure};
+          .measure = call.measure};
 }
 
 void record_member(const LocalUpdate& update, GroupUpdate& result) {
+  std::erase_if(result.dropped, [&](const Dropped& dropped) { return dropped.client == update.client; });
   const auto known = std::find_if(result.members.begin(), result.members.end(),
                                   [&](const MemberReport& member) { return member.client == update.client; });
   if (known == result.members.end()) {
@@ -84,9 +86,16 @@ void record_member(const LocalUpdate& update, GroupUpdate& result) {
   }
 }
 
+void record_drop(const Dropped& dropped, GroupUpdate& result) {
+  const auto is_client = [&](const auto& known) { return known.client == dropped.client; };
+  if (std::ranges::any_of(result.members, is_client) || std::ranges::any_of(result.dropped, is_client)) return;
+  result.dropped.push_back(dropped);
+}
+
 void add_payload(std::span<const float> payload, std::vector<float>& sum) {
   if (payload.empty()) return;
   if (sum.empty()) sum.assign(payload.size(), 0.0f);
+  MUSTER_CHECK(payload.size() == sum.size(), "{} != {}", payload.size(), sum.size());
   for (std::size_t i = 0; i < payload.size(); ++i) sum[i] += payload[i];
 }
 

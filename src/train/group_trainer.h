@@ -7,6 +7,7 @@
 
 #include "aggregate/aggregator.h"
 #include "train/client_link.h"
+#include "train/group_task.h"
 
 namespace muster {
 
@@ -18,24 +19,17 @@ struct TrainingOptions {
   bool shuffle = true;             // sequential: a new order of members for every pass
 };
 
-struct GroupTask {
-  GroupId group;
-  std::uint32_t round = 0;
-  std::span<const ClientId> members;
-  std::span<const float> model;      // where the group starts
-  std::span<const float> broadcast;  // for the objective
-  bool own_models = false;           // members keep their own models; nothing is merged
-  std::span<const double> epochs;    // of each member, instead of the recipe's; empty = the recipe's
-  bool measure = false;              // members report their loss after training
-};
-
 // Thread-safe.
 class GroupTrainer {
  public:
   virtual ~GroupTrainer() = default;
-  [[nodiscard]] virtual Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const = 0;
-  // True if a group may be cut into single members, to be trained anywhere, whose updates combine() puts together.
+  [[nodiscard]] virtual Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                                                  GroupUpdate reuse) const = 0;
+  // True if a group may be cut into single members, to be trained anywhere, whose updates CombinedUpdate puts together.
   [[nodiscard]] virtual bool divisible() const { return false; }
+  // Whether members train one after the other, and how often each is visited in a round.
+  [[nodiscard]] virtual bool in_sequence() const { return false; }
+  [[nodiscard]] virtual std::uint32_t visits() const = 0;
   // How much a member's model counts in its group's mean. Only for divisible trainers.
   [[nodiscard]] virtual double member_weight(const GroupUpdate& member) const;
 };
@@ -56,11 +50,14 @@ class CombinedUpdate {
 };
 
 // Pieces that every mode needs: an empty update that keeps `reuse`'s memory, the task of one member, and the
-// bookkeeping of what a member sent. A member that trains several times counts its samples once.
+// bookkeeping of what a member answered. A member that trains several times counts its samples once. One that drops
+// every time is dropped once, for the first reason; one that contributes at any visit is not dropped.
 [[nodiscard]] GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse);
-[[nodiscard]] TrainTask train_task(const GroupTask& task, ClientId client, std::span<const float> model,
-                                   std::uint32_t part);
+[[nodiscard]] TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId client,
+                                   std::span<const float> model, std::uint32_t part);
 void record_member(const LocalUpdate& update, GroupUpdate& result);
+void record_drop(const Dropped& dropped, GroupUpdate& result);
+// Precondition: both are empty or of one size.
 void add_payload(std::span<const float> payload, std::vector<float>& sum);
 
 [[nodiscard]] Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options,

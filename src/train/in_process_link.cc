@@ -33,7 +33,7 @@ class InProcessLink final : public ClientLink {
   Result<ProfileReply> profile(const ProfileTask& task) override {
     const ProfileKind* const kind = kind_asked(task, kind_);
     if (!kind) return failure("asked for a profile of kind {}, but clients tell {}", task.kind, kind_.entry().name);
-    const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
+    const Fault fault = draw_fault(faults_, seed_, task.asked_in, task.client);
     if (fault.drop) return ProfileReply{Dropped{task.client, DropReason::kFault}};
     ProfileTask given = task;
     if (kind->entry().trains) {
@@ -46,8 +46,9 @@ class InProcessLink final : public ClientLink {
     return kind->tell(given, *make_profile_subject(solver_, task.client, seed_));
   }
 
-  Result<Evaluation> evaluate(const EvaluateTask& task) override {
-    return solver_.evaluate_client(task.model, task.client, task.own_model);
+  Result<EvaluateReply> evaluate(const EvaluateTask& task) override {
+    MUSTER_ASSIGN(const Evaluation own, solver_.evaluate_client(task.model, task.client, task.own_model, task.version));
+    return EvaluateReply{own};
   }
 
  private:

@@ -10,32 +10,36 @@ class Parallel final : public GroupTrainer {
   Parallel(std::uint32_t group_rounds, bool by_samples) : group_rounds_(group_rounds), by_samples_(by_samples) {}
 
   bool divisible() const override { return group_rounds_ == 1; }
+  std::uint32_t visits() const override { return group_rounds_; }
   double member_weight(const GroupUpdate& member) const override {
     return by_samples_ ? static_cast<double>(member.samples) : 1.0;
   }
 
-  Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const override {
+  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                            GroupUpdate reuse) const override {
     GroupUpdate result = start_update(task, std::move(reuse));
+    const std::span<const float> start = call.models[task.model];
     LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};
     if (task.members.size() == 1 && group_rounds_ == 1) {
-      MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, task.members[0], task.model, 0), std::move(local)));
+      MUSTER_ASSIGN(TrainReply reply, link.train(train_task(call, task, task.members[0], start, 0), std::move(local)));
       if (auto* update = std::get_if<LocalUpdate>(&reply)) {
         record_member(*update, result);
         result.model = std::move(update->model);
         result.payload = std::move(update->payload);
       } else {
-        result.dropped.push_back(std::get<Dropped>(reply));
+        record_drop(std::get<Dropped>(reply), result);
       }
       return result;
     }
 
-    std::vector<float> model(task.model.begin(), task.model.end());
+    std::vector<float> model(start.begin(), start.end());
     std::vector<float> payload;
     WeightedMean mean;
     for (std::uint32_t group_round = 0; group_round < group_rounds_; ++group_round) {
       mean.reset(model.size());
       for (const ClientId client : task.members) {
-        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, client, model, group_round), std::move(local)));
+        MUSTER_ASSIGN(TrainReply reply,
+                      link.train(train_task(call, task, client, model, group_round), std::move(local)));
         local = {};
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
@@ -43,7 +47,7 @@ class Parallel final : public GroupTrainer {
           add_payload(update->payload, payload);
           local = std::move(*update);
         } else {
-          result.dropped.push_back(std::get<Dropped>(reply));
+          record_drop(std::get<Dropped>(reply), result);
         }
       }
       if (mean.weight() > 0) mean.store(model);

@@ -11,23 +11,28 @@ class Sequential final : public GroupTrainer {
   Sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed)
       : passes_(passes), shuffle_(shuffle), seed_(seed) {}
 
-  Result<GroupUpdate> train(const GroupTask& task, ClientLink& link, GroupUpdate reuse) const override {
+  bool in_sequence() const override { return true; }
+  std::uint32_t visits() const override { return passes_; }
+
+  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                            GroupUpdate reuse) const override {
     GroupUpdate result = start_update(task, std::move(reuse));
+    const std::span<const float> start = call.models[task.model];
     LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};
-    std::vector<float> model(task.model.begin(), task.model.end());
+    std::vector<float> model(start.begin(), start.end());
     std::vector<float> payload;
     std::vector<ClientId> order(task.members.begin(), task.members.end());
     for (std::uint32_t pass = 0; pass < passes_; ++pass) {
       if (shuffle_) {
         Stream stream({.seed = seed_,
                        .purpose = Purpose::kClientOrder,
-                       .round = task.round,
+                       .round = call.round,
                        .id = task.group.value,
                        .part = pass});
         stream.shuffle(std::span(order));
       }
       for (const ClientId client : order) {
-        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(task, client, model, pass), std::move(local)));
+        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(call, task, client, model, pass), std::move(local)));
         local = {};
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
@@ -35,7 +40,7 @@ class Sequential final : public GroupTrainer {
           std::swap(model, update->model);
           local = std::move(*update);
         } else {
-          result.dropped.push_back(std::get<Dropped>(reply));
+          record_drop(std::get<Dropped>(reply), result);
         }
       }
     }

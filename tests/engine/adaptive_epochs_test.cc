@@ -1,5 +1,7 @@
 #include "engine/adaptive_epochs.h"
 
+#include "small_run.h"
+
 namespace muster {
 namespace {
 
@@ -11,83 +13,134 @@ LocalOptions options(const char* rounding = "fractional") {
   return o;
 }
 
+using Losses = std::vector<std::pair<std::uint32_t, double>>;
+
+// Clients with these samples, and rounds in which some of them report their loss.
+class Rounds {
+ public:
+  Rounds(const LocalOptions& o, std::vector<std::uint32_t> samples)
+      : losses(static_cast<std::uint32_t>(samples.size())), epochs(o, std::move(samples), losses) {}
+
+  void next(const Losses& reported) {
+    RoundTasks tasks{.round = ++round_};
+    GroupUpdate update;
+    for (const auto& [client, loss] : reported) {
+      update.members.push_back({.client = {client}, .samples = 1, .loss_after = loss, .visits = 1});
+    }
+    RoundRecord record{.round = round_};
+    const auto models = make_client_models({0});
+    for (RoundObserver* observer : std::initializer_list<RoundObserver*>{&losses, &epochs}) observer->prepare(tasks);
+    for (RoundObserver* observer : std::initializer_list<RoundObserver*>{&losses, &epochs}) observer->group(update);
+    for (RoundObserver* observer : std::initializer_list<RoundObserver*>{&losses, &epochs}) {
+      observer->end(*models, record);
+    }
+  }
+  double of(std::uint32_t client) const { return epochs.epochs({client}); }
+
+  LossHistory losses;
+  AdaptiveEpochs epochs;
+
+ private:
+  std::uint32_t round_ = 0;
+};
+
 // Client 0 has 1,000 samples and a first loss of 1.5.
 TEST(AdaptiveEpochs, FollowTheWorkedNumbers) {
-  AdaptiveEpochs epochs(options(), {1000, 100, 600, 1000});
-  for (const auto& [client, loss] : {std::pair(0u, 1.5), {1u, 2.0}, {2u, 1.6}, {3u, 1.7}}) {
-    epochs.add_loss({client}, loss);
-  }
-  epochs.end_round();
-  EXPECT_DOUBLE_EQ(epochs.epochs({0}), 1);
-  EXPECT_NEAR(epochs.epochs({1}), 6, 1e-12);
-  EXPECT_NEAR(epochs.epochs({2}), 1.833333, 1e-6);
-  EXPECT_NEAR(epochs.epochs({3}), 1.5, 1e-12);
+  Rounds rounds(options(), {1000, 100, 600, 1000});
+  rounds.next({{0, 1.5}, {1, 2.0}, {2, 1.6}, {3, 1.7}});
+  EXPECT_DOUBLE_EQ(rounds.of(0), 1);
+  EXPECT_NEAR(rounds.of(1), 6, 1e-12);
+  EXPECT_NEAR(rounds.of(2), 1.833333, 1e-6);
+  EXPECT_NEAR(rounds.of(3), 1.5, 1e-12);
   // Summed 3.2 against 3.0, last 1.2 against 1.5: (0.5 * 10)^0.8 more.
-  for (const auto& [client, loss] : {std::pair(0u, 1.5), {1u, 1.2}, {2u, 1.0}, {3u, 1.4}}) {
-    epochs.add_loss({client}, loss);
-  }
-  epochs.end_round();
-  EXPECT_NEAR(epochs.epochs({1}), 9.623898, 1e-6);
-  EXPECT_NEAR(epochs.epochs({2}), 1.833333, 1e-6);  // 2.6 is not above 3.0
-  EXPECT_NEAR(epochs.epochs({3}), 1.5 + 0.523647, 1e-6);
+  rounds.next({{0, 1.5}, {1, 1.2}, {2, 1.0}, {3, 1.4}});
+  EXPECT_NEAR(rounds.of(1), 9.623898, 1e-6);
+  EXPECT_NEAR(rounds.of(2), 1.833333, 1e-6);  // 2.6 is not above 3.0
+  EXPECT_NEAR(rounds.of(3), 1.5 + 0.523647, 1e-6);
 }
 
 TEST(AdaptiveEpochs, AreRoundedButKeptExact) {
-  AdaptiveEpochs rounded(options("round"), {1000, 600});
-  AdaptiveEpochs raised(options("ceil"), {1000, 600});
-  for (AdaptiveEpochs* epochs : {&rounded, &raised}) {
-    epochs->add_loss({0}, 1);
-    epochs->add_loss({1}, 2);
-    epochs->end_round();
-  }
-  EXPECT_EQ(rounded.epochs({1}), 2);  // 1.833
-  EXPECT_EQ(raised.epochs({1}), 2);
-  rounded.freeze();
-  EXPECT_EQ(rounded.epochs({1}), 1);
+  Rounds rounded(options("round"), {1000, 600});
+  Rounds raised(options("ceil"), {1000, 600, 1000});
+  rounded.next({{0, 1}, {1, 2}});
+  raised.next({{0, 1}, {1, 2}, {2, 1.2}});
+  EXPECT_EQ(rounded.of(1), 2);  // 1.833
+  EXPECT_EQ(raised.of(1), 2);
+  EXPECT_EQ(raised.of(2), 2);  // 1.5
+  rounded.epochs.freeze();
+  EXPECT_EQ(rounded.of(1), 1);
+  rounded.next({{0, 1}, {1, 2}});
+  EXPECT_EQ(rounded.of(1), 1);  // frozen for good
 }
 
 TEST(AdaptiveEpochs, NeedALossBeyondTheTolerance) {
   LocalOptions tolerant = options();
   tolerant.loss_tolerance = 0.02;
-  AdaptiveEpochs epochs(tolerant, {1000, 100, 100});
-  epochs.add_loss({0}, 1);
-  epochs.add_loss({1}, 1.019);
-  epochs.add_loss({2}, 1.021);
-  epochs.end_round();
-  EXPECT_EQ(epochs.epochs({1}), 1);
-  EXPECT_GT(epochs.epochs({2}), 1);
+  Rounds rounds(tolerant, {1000, 100, 100});
+  rounds.next({{0, 1}, {1, 1.019}, {2, 1.021}});
+  EXPECT_EQ(rounds.of(1), 1);
+  EXPECT_GT(rounds.of(2), 1);
 }
 
-TEST(AdaptiveEpochs, WithoutGrowthStayConstantButTellTheVariance) {
-  LocalOptions none;
-  AdaptiveEpochs epochs(none, {10, 20, 0});
-  epochs.add_loss({0}, 1);
-  epochs.add_loss({1}, 3);
-  epochs.end_round();
-  EXPECT_EQ(epochs.epochs({0}), 1);
-  ASSERT_EQ(epochs.variances().size(), 1u);
-  EXPECT_DOUBLE_EQ(epochs.variances()[0], 1);
+TEST(AdaptiveEpochs, WithoutGrowthStayConstant) {
   LocalOptions zero = options();
   zero.adapt_epochs = 0;
-  AdaptiveEpochs still(zero, {10, 20});
-  still.add_loss({0}, 5);
-  still.add_loss({1}, 1);
-  still.end_round();
-  EXPECT_EQ(still.epochs({0}), 1);
+  Rounds still(zero, {10, 20});
+  still.next({{0, 5}, {1, 1}});
+  EXPECT_EQ(still.of(0), 1);
 }
 
-TEST(AdaptiveEpochs, AnAbsentClientKeepsWhatItHas) {
-  AdaptiveEpochs epochs(options(), {1000, 100});
-  epochs.add_loss({0}, 1);
-  epochs.end_round();
-  EXPECT_EQ(epochs.epochs({1}), 1);  // never took part
+TEST(AdaptiveEpochs, AnAbsentClientIsComparedByItsMean) {
+  // Client 1 missed the second round: its 1.8 over one round is more than the largest client's 2.0 over two.
+  Rounds rounds(options(), {1000, 500});
+  rounds.next({{0, 1.0}, {1, 0.9}});
+  EXPECT_EQ(rounds.of(1), 1);
+  rounds.next({{0, 1.0}});
+  EXPECT_EQ(rounds.of(1), 1);
+  // And 1.1 in one of two rounds is more than 1.0 in each.
+  Rounds lagging(options(), {1000, 500});
+  lagging.next({{0, 1.0}, {1, 1.1}});
+  EXPECT_EQ(lagging.of(1), 2);
+  lagging.next({{0, 1.0}});
+  EXPECT_EQ(lagging.of(1), 3);
+}
+
+TEST(AdaptiveEpochs, SetTheEpochsOfEveryMember) {
+  Rounds rounds(options(), {1000, 100});
+  rounds.next({{0, 1.5}, {1, 2.0}});
+  const ClientId members[] = {{0}, {1}};
+  RoundTasks tasks{.round = 2, .tasks = {{.members = {members + 1, 1}}, {.members = members}}};
+  rounds.epochs.prepare(tasks);
+  EXPECT_THAT(tasks.tasks[0].epochs, testing::ElementsAre(6));
+  EXPECT_THAT(tasks.tasks[1].epochs, testing::ElementsAre(1, 6));
+}
+
+TEST(AdaptiveEpochs, ComeBackFromACheckpoint) {
+  Rounds rounds(options(), {1000, 100});
+  rounds.next({{0, 1}, {1, 2}});
   Checkpoint checkpoint{.round = 1};
-  epochs.save(checkpoint);
-  AdaptiveEpochs restored(options(), {1000, 100});
-  ASSERT_TRUE(restored.restore(checkpoint));
-  EXPECT_EQ(restored.epochs({1}), 1);
-  AdaptiveEpochs other(options(), {1});
-  EXPECT_FALSE(other.restore(checkpoint));
+  rounds.epochs.save(checkpoint);
+  rounds.losses.save(checkpoint);
+  Rounds restored(options(), {1000, 100});
+  ASSERT_TRUE(restored.losses.restore(checkpoint));
+  ASSERT_TRUE(restored.epochs.restore(checkpoint));
+  EXPECT_EQ(restored.of(1), rounds.of(1));
+  EXPECT_EQ(restored.losses.summed({1}), 2);
+  EXPECT_EQ(restored.losses.last({1}), 2);
+  Rounds other(options(), {1});
+  EXPECT_FALSE(other.epochs.restore(checkpoint));
+  EXPECT_FALSE(other.losses.restore(checkpoint));
+}
+
+TEST(LossHistory, TellsTheVarianceOfSummedLosses) {
+  LocalOptions none;
+  Rounds rounds(none, {10, 20, 0});
+  rounds.next({{0, 1}, {1, 3}});
+  rounds.next({{0, 1}, {1, 4}});
+  ASSERT_EQ(rounds.losses.variances().size(), 2u);
+  EXPECT_DOUBLE_EQ(rounds.losses.variances()[0], 1);
+  EXPECT_DOUBLE_EQ(rounds.losses.variances()[1], 6.25);
+  EXPECT_TRUE(std::isnan(rounds.losses.summed({2})));
 }
 
 }  // namespace

@@ -6,17 +6,35 @@ namespace muster {
 namespace {
 
 TEST(Discrepancy, IsTheMeanDistanceToTheModelOfTheSendersGroup) {
-  const std::vector<std::vector<float>> merged{{1, 0, 9}, {0, 5, 9}};
-  const auto of = [&](GroupId group) { return std::span<const float>(merged[group.value]); };
-  Discrepancy discrepancy;
-  EXPECT_EQ(discrepancy.mean(of, 2), std::nullopt);
-  discrepancy.add({0}, std::vector<float>{4, 4, 0});  // 5 away, without the third number
-  discrepancy.add({1}, std::vector<float>{0, 4, 0});  // 1
-  discrepancy.add({1}, std::vector<float>{0, 5, 0});  // 0
-  EXPECT_DOUBLE_EQ(discrepancy.mean(of, 2).value(), 2.0);
-  discrepancy.reset();
-  discrepancy.add({1}, std::vector<float>{3, 5, 9});
-  EXPECT_DOUBLE_EQ(discrepancy.mean(of, 2).value(), 3.0);
+  const auto models = make_group_models(0, {0, 0, 0});
+  Grouping grouping;
+  const ClientId clients[] = {{0}, {1}};
+  grouping.add({clients, 1});
+  grouping.add({clients + 1, 1});
+  Rows<float> starts(2, 3);
+  starts.values = {1, 0, 9, 0, 5, 9};
+  models->regrouped(grouping, starts);
+  Discrepancy discrepancy(2);
+  RoundTasks tasks;
+  RoundRecord record;
+  const auto send = [&](std::uint32_t group, std::vector<float> model, bool dropped = false) {
+    GroupUpdate update{.group = {group}, .model = std::move(model)};
+    if (!dropped) update.members.push_back({.client = {group}, .samples = 1, .visits = 1});
+    discrepancy.member(update, {});
+  };
+  discrepancy.prepare(tasks);
+  discrepancy.end(*models, record);
+  EXPECT_EQ(record.discrepancy, std::nullopt);
+  send(0, {4, 4, 0});              // 5 away, without the third number
+  send(1, {0, 4, 0});              // 1
+  send(1, {0, 5, 0});              // 0
+  send(1, {1000, 1000, 0}, true);  // sent nothing
+  discrepancy.end(*models, record);
+  EXPECT_DOUBLE_EQ(record.discrepancy.value(), 2.0);
+  discrepancy.prepare(tasks);
+  send(1, {3, 5, 9});
+  discrepancy.end(*models, record);
+  EXPECT_DOUBLE_EQ(record.discrepancy.value(), 3.0);
 }
 
 using DiscrepancyOfRuns = SimulationTest;

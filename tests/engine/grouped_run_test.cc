@@ -151,33 +151,17 @@ TEST(Models, MixAsTheWorkedExampleSays) {
   grouping.add({clients, 1});
   grouping.add({clients + 1, 1});
   models->regrouped(grouping, {});
-  models->begin();
+  models->begin(1, 2);
   for (std::uint32_t g = 0; g < 2; ++g) {
     GroupUpdate update{.group = {g}, .model = g == 0 ? std::vector<float>{3, 4} : std::vector<float>{0, 2}};
     update.members.push_back({.client = {g}, .samples = 1});
     models->add(update, g);
   }
-  models->finish(1);
+  models->finish();
   EXPECT_NEAR(models->of({0})[0], 2.857143, 1e-6);
   EXPECT_NEAR(models->of({0})[1], 3.904762, 1e-6);
   EXPECT_NEAR(models->of({1})[0], 0.058824, 1e-6);
   EXPECT_NEAR(models->of({1})[1], 2.039216, 1e-6);
-}
-
-TEST(Models, SlotsWeighTheSamplesThatTrainedThem) {
-  const auto models = make_slot_models(100, {0});
-  models->regrouped({}, {});
-  const std::uint64_t samples[2][2] = {{800, 850}, {900, 810}};
-  for (std::uint32_t round = 0; round < 2; ++round) {
-    models->begin();
-    for (std::uint32_t q = 0; q < 2; ++q) {
-      GroupUpdate update{.group = {q}, .model = {static_cast<float>(q)}, .samples = samples[round][q]};
-      update.members.push_back({.client = {q}, .samples = 1});
-      models->add(update, q);
-    }
-    models->finish(round + 1);
-  }
-  EXPECT_NEAR(models->shared()[0], 0.494048, 1e-6);
 }
 
 }  // namespace

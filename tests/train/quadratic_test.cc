@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "train/group_host.h"
+#include "train/thread_host.h"
 
 namespace muster {
 namespace {
@@ -50,7 +50,7 @@ class QuadraticLink final : public ClientLink {
   Result<ProfileReply> profile(const ProfileTask& task) override {
     return ProfileReply{Dropped{task.client, DropReason::kUnreachable}};
   }
-  Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
+  Result<EvaluateReply> evaluate(const EvaluateTask&) override { return EvaluateReply{Evaluation{}}; }
 
   std::map<std::uint32_t, std::vector<float>> states;
   std::map<std::uint32_t, bool> gone;
@@ -66,7 +66,6 @@ class Quadratic {
     auto made_link = std::make_unique<QuadraticLink>(*objective_);
     link = made_link.get();
     links_.push_back(std::move(made_link));
-    host_ = make_thread_host(pool_, links_);
     AggregationOptions options;
     options.global = global;
     auto made = make_aggregator(options, {.parameters = 1, .size = 1, .clients = 2, .alpha = alpha});
@@ -77,20 +76,13 @@ class Quadratic {
   // One round with both clients as singletons.
   double round() {
     const ClientId members[] = {ClientId{0}, ClientId{1}};
-    ++round_;
     std::vector<GroupTask> tasks;
-    for (std::uint32_t g = 0; g < 2; ++g) {
-      tasks.push_back({.group = GroupId{g},
-                       .round = round_,
-                       .members = {&members[g], 1},
-                       .model = model,
-                       .broadcast = aggregator->broadcast()});
-    }
+    for (std::uint32_t g = 0; g < 2; ++g) tasks.push_back({.group = GroupId{g}, .members = {&members[g], 1}});
     return run(tasks, *make_parallel(1, true));
   }
   // One round with both clients in one chain.
   double chain(std::vector<ClientId> order) {
-    const std::vector<GroupTask> tasks{{.group = GroupId{0}, .round = ++round_, .members = order, .model = model}};
+    const std::vector<GroupTask> tasks{{.group = GroupId{0}, .members = order}};
     return run(tasks, *make_sequential(1, false, 1));
   }
 
@@ -101,7 +93,9 @@ class Quadratic {
  private:
   double run(std::span<const GroupTask> tasks, const GroupTrainer& trainer) {
     aggregator->begin(model);
-    EXPECT_TRUE(host_->run(tasks, trainer, [&](GroupUpdate& update) { aggregator->add(update); }).ok());
+    ThreadHost host(pool_, links_, trainer);
+    const RoundCall call{.round = ++round_, .models = {model}, .broadcast = aggregator->broadcast()};
+    EXPECT_TRUE(host.run(call, tasks, {.group = [&](GroupUpdate& update) { aggregator->add(update); }}).ok());
     aggregator->finish(model);
     return model[0];
   }
@@ -109,7 +103,6 @@ class Quadratic {
   std::unique_ptr<Objective> objective_;
   WorkerPool pool_{1};
   std::vector<std::unique_ptr<ClientLink>> links_;
-  std::unique_ptr<GroupHost> host_;
   std::uint32_t round_ = 0;
 };
 
@@ -207,9 +200,10 @@ TEST(Quad, ChainOfOneIsParallelOfOne) {
   const std::vector<float> start{1};
   const auto objective = make_plain();
   QuadraticLink link(*objective);
-  const GroupTask task{.group = GroupId{0}, .round = 1, .members = only, .model = start};
-  const auto a = make_parallel(1, true)->train(task, link, {});
-  const auto b = make_sequential(1, true, 9)->train(task, link, {});
+  const RoundCall call{.round = 1, .models = {start}};
+  const GroupTask task{.group = GroupId{0}, .members = only};
+  const auto a = make_parallel(1, true)->train(call, task, link, {});
+  const auto b = make_sequential(1, true, 9)->train(call, task, link, {});
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(a->model, b->model);
   EXPECT_EQ(a->samples, b->samples);

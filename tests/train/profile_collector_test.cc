@@ -1,9 +1,10 @@
-#include "train/collect_profiles.h"
+#include "train/profile_collector.h"
 
 #include <cmath>
 #include <numeric>
 
 #include "profile/kind_settings.h"
+#include "train/in_order.h"
 
 namespace muster {
 namespace {
@@ -79,9 +80,9 @@ struct World {
 };
 
 // Clients in this process, as the engine makes them.
-class Federation {
+class Clients {
  public:
-  Federation(std::uint32_t threads, const World& world) : world_(world), pool_(threads) {
+  Clients(std::uint32_t threads, const World& world) : world_(world), pool_(threads) {
     network = *make_network(world.model, data.shape(), data.classes());
     objective_ = std::move(make_objective({.name = world.objective})).value();
     for (std::uint32_t worker = 0; worker < threads; ++worker) {
@@ -106,7 +107,21 @@ class Federation {
     for (const auto& solver : solvers_) {
       links.push_back(make_in_process_link(*solver, own, world_.faults, world_.partial, kSeed));
     }
-    return collect_profiles(kind, {.clients = clients, .round = round, .models = models}, *network, data, pool_, links);
+    const ProfileRequest request{.clients = clients, .round = round, .as_of_round = round, .models = models};
+    MUSTER_ASSIGN(ProfileCollector collector, ProfileCollector::make(kind, *network, data.exemplars(), request));
+    if (collector.nothing_to_ask()) return std::move(collector).finish();
+    MUSTER_TRY(in_order<ProfileReply>(
+        pool_, static_cast<std::uint32_t>(clients.size()),
+        [&](std::uint32_t worker, std::uint32_t i) {
+          return links[worker]->profile({.client = clients[i],
+                                         .kind = kind.entry().name,
+                                         .round = round,
+                                         .asked_in = round,
+                                         .models = models,
+                                         .exemplars = data.exemplars()});
+        },
+        [&](std::uint32_t i, ProfileReply& reply) { collector.add(i, reply); }));
+    return std::move(collector).finish();
   }
   CollectedProfiles collect(const ProfileOptions& options, std::uint32_t round = 1) {
     auto collected = ask(options, round);
@@ -139,8 +154,8 @@ class CollectEveryKind : public ::testing::TestWithParam<KindSetting> {
 INSTANTIATE_TEST_SUITE_P(Profile, CollectEveryKind, ::testing::ValuesIn(kind_settings()), name_of_setting);
 
 TEST_P(CollectEveryKind, IsEqualAtAnyThreadCount) {
-  Federation one(1, {.models = 2});
-  Federation three(3, {.models = 2});
+  Clients one(1, {.models = 2});
+  Clients three(3, {.models = 2});
   const CollectedProfiles a = one.collect(options);
   const CollectedProfiles b = three.collect(options);
   EXPECT_EQ(a.profiles.vectors.values, b.profiles.vectors.values);
@@ -155,7 +170,7 @@ TEST_P(CollectEveryKind, IsEqualAtAnyThreadCount) {
 }
 
 TEST_P(CollectEveryKind, SaysWhatWasAskedAndWhatItReveals) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const ClientProfiles profiles = federation.collect(options).profiles;
   EXPECT_EQ(profiles.kind, entry.name);
   EXPECT_EQ(profiles.clients, federation.clients);
@@ -164,7 +179,7 @@ TEST_P(CollectEveryKind, SaysWhatWasAskedAndWhatItReveals) {
 }
 
 TEST_P(CollectEveryKind, LeavesOutAClientWithoutSamplesUnlessItCounts) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const CollectedProfiles collected = federation.collect(options);
   if (tells_nothing() || entry.gives == ProfileGives::kLabels) {
     EXPECT_TRUE(collected.profiles.missing.empty());
@@ -181,7 +196,7 @@ TEST_P(CollectEveryKind, LeavesOutAClientWithoutSamplesUnlessItCounts) {
 }
 
 TEST(CollectProfiles, HistogramsAreTheClientsOwnCounts) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const ClientProfiles profiles = federation.collect({.kind = "label-histogram"}).profiles;
   ASSERT_EQ(profiles.labels.count(), kClients);
   for (std::uint32_t k = 0; k < kClients; ++k) {
@@ -196,7 +211,7 @@ TEST(CollectProfiles, HistogramsAreTheClientsOwnCounts) {
 }
 
 TEST(CollectProfiles, NoiseIsStatedAndRepeats) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const ClientProfiles profiles = federation.collect({.kind = "label-histogram", .epsilon = 0.3}).profiles;
   EXPECT_EQ(profiles.epsilon, 0.3);
   EXPECT_THAT(profiles.reveals, HasSubstr("0.3-differentially private"));
@@ -210,7 +225,7 @@ TEST(CollectProfiles, NoiseIsStatedAndRepeats) {
 
 TEST(CollectProfiles, UpdateDirectionIsTheModelAfterLessTheModelBefore) {
   // Two steps on all samples at once, so that the order of samples does not matter.
-  Federation federation(1, {.local = {.batch_size = 64, .learning_rate = 0.1}});
+  Clients federation(1, {.local = {.batch_size = 64, .learning_rate = 0.1}});
   const CollectedProfiles collected = federation.collect({.kind = "update-direction", .steps = 2});
   const std::span<const float> start = federation.models.row(0);
   for (std::uint32_t k = 0; k < kClients; ++k) {
@@ -252,7 +267,7 @@ TEST(CollectProfiles, UpdateDirectionIsTheModelAfterLessTheModelBefore) {
 }
 
 TEST(CollectProfiles, TrainForTheWantedStepsOrEpochs) {
-  Federation federation(1, {});  // 6 to 12 samples in batches of 4
+  Clients federation(1, {});  // 6 to 12 samples in batches of 4
   federation.clients = {ClientId{0}};
   EXPECT_EQ(federation.collect({.kind = "update-direction", .steps = 3}).samples_trained, 4u + 2 + 4);
   EXPECT_EQ(federation.collect({.kind = "update-direction", .epochs = 2}).samples_trained, 12u);
@@ -270,7 +285,7 @@ TEST(CollectProfiles, TrainForTheWantedStepsOrEpochs) {
 
 TEST(CollectProfiles, ClassifierWeightsAreThoseOfTheTrainedModel) {
   const World world{.model = {.name = "mlp", .hidden = {5}}};
-  Federation federation(2, world);
+  Clients federation(2, world);
   const Rows<float> update = federation.collect({.kind = "update-direction", .epochs = 2}).profiles.vectors;
   const auto weights = [&](const char* layers, bool bias) {
     return federation.collect({.kind = "classifier-weights", .epochs = 2, .layers = layers, .bias = bias})
@@ -291,7 +306,7 @@ TEST(CollectProfiles, ClassifierWeightsAreThoseOfTheTrainedModel) {
 }
 
 TEST(CollectProfiles, ReductionLeavesTheMissingOut) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const ProfileOptions options{.kind = "classifier-weights", .epochs = 2};
   ProfileOptions with_all = options;
   with_all.variance = 1;
@@ -312,7 +327,7 @@ TEST(CollectProfiles, ReductionLeavesTheMissingOut) {
 }
 
 TEST(CollectProfiles, ConfidenceGrowsWithTheClassesAClientHas) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   const ClientProfiles profiles = federation.collect({.kind = "confidence-vector", .epochs = 60}).profiles;
   for (std::uint32_t k = 0; k < kClients; ++k) {
     if (k == kEmpty) continue;
@@ -325,7 +340,7 @@ TEST(CollectProfiles, ConfidenceGrowsWithTheClassesAClientHas) {
 }
 
 TEST(CollectProfiles, ConfidenceWithoutExemplarsIsRefused) {
-  Federation federation(1, {});
+  Clients federation(1, {});
   federation.data.has_exemplars = false;
   const auto refused = federation.ask({.kind = "confidence-vector"});
   ASSERT_FALSE(refused.ok());
@@ -334,7 +349,7 @@ TEST(CollectProfiles, ConfidenceWithoutExemplarsIsRefused) {
 }
 
 TEST(CollectProfiles, LossesAreThoseOfAnEvaluation) {
-  Federation federation(2, {.models = 3});
+  Clients federation(2, {.models = 3});
   const ClientProfiles profiles = federation.collect({.kind = "losses"}).profiles;
   ASSERT_EQ(profiles.vectors.width, 3u);
   SampleBuffer buffer;
@@ -352,7 +367,7 @@ TEST(CollectProfiles, LossesAreThoseOfAnEvaluation) {
 }
 
 TEST(CollectProfiles, ABrokenModelHasABrokenLoss) {
-  Federation federation(1, {.models = 2});
+  Clients federation(1, {.models = 2});
   federation.models.row(1)[0] = std::numeric_limits<float>::quiet_NaN();
   const ClientProfiles profiles = federation.collect({.kind = "losses"}).profiles;
   EXPECT_TRUE(std::isfinite(profiles.vectors.row(0)[0]));
@@ -361,7 +376,7 @@ TEST(CollectProfiles, ABrokenModelHasABrokenLoss) {
 
 TEST_P(CollectEveryKind, AnySubsetMayVanish) {
   if (tells_nothing()) return;
-  Federation none_left(2, {.faults = {.drop = 1}});
+  Clients none_left(2, {.faults = {.drop = 1}});
   const CollectedProfiles nobody = none_left.collect(options);
   EXPECT_EQ(nobody.profiles.missing.size(), kClients);
   EXPECT_EQ(nobody.profiles.bytes_up, 0u);
@@ -371,8 +386,8 @@ TEST_P(CollectEveryKind, AnySubsetMayVanish) {
     EXPECT_EQ(nobody.dropped[k].reason, DropReason::kFault);
   }
 
-  Federation some_left(2, {.faults = {.drop = 0.6}});
-  Federation all_left(2, {});
+  Clients some_left(2, {.faults = {.drop = 0.6}});
+  Clients all_left(2, {});
   const CollectedProfiles some = some_left.collect(options);
   EXPECT_GT(some.profiles.missing.size(), 1u);
   EXPECT_LT(some.profiles.missing.size(), kClients);
@@ -392,14 +407,14 @@ TEST_P(CollectEveryKind, AnySubsetMayVanish) {
 
 TEST(CollectProfiles, OnlyTrainingStragglesOrBreaks) {
   for (const bool partial : {false, true}) {
-    Federation slow(1, {.faults = {.straggle = 1}, .partial = partial});
+    Clients slow(1, {.faults = {.straggle = 1}, .partial = partial});
     EXPECT_TRUE(slow.collect({.kind = "label-histogram"}).profiles.missing.empty());
     const CollectedProfiles collected = slow.collect({.kind = "update-direction", .steps = 20});
     EXPECT_EQ(collected.profiles.missing.size(), partial ? 1u : kClients);
-    Federation fast(1, {});
+    Clients fast(1, {});
     EXPECT_LT(collected.samples_trained, fast.collect({.kind = "update-direction", .steps = 20}).samples_trained);
   }
-  Federation broken(1, {.faults = {.nan = 1}});
+  Clients broken(1, {.faults = {.nan = 1}});
   EXPECT_TRUE(broken.collect({.kind = "label-histogram"}).profiles.missing.empty());
   const CollectedProfiles collected = broken.collect({.kind = "update-direction"});
   EXPECT_EQ(collected.profiles.missing.size(), kClients);
@@ -407,11 +422,11 @@ TEST(CollectProfiles, OnlyTrainingStragglesOrBreaks) {
 }
 
 TEST(CollectProfiles, TrainingForThemUsesAndKeepsNoState) {
-  Federation plain(1, {});
+  Clients plain(1, {});
   for (const char* objective : {"prox", "control-variate", "dynamic"}) {
     World world{.objective = objective};
     world.local.momentum = 0;
-    Federation federation(1, world);
+    Clients federation(1, world);
     EXPECT_EQ(federation.collect({.kind = "update-direction"}).profiles.vectors.values,
               plain.collect({.kind = "update-direction"}).profiles.vectors.values)
         << objective;
@@ -420,20 +435,20 @@ TEST(CollectProfiles, TrainingForThemUsesAndKeepsNoState) {
   World world;
   world.local.momentum = 0.9;
   world.local.keep_optimizer = true;
-  Federation federation(1, world);
+  Clients federation(1, world);
   (void)federation.collect({.kind = "classifier-weights"});
   EXPECT_EQ(federation.states_.size(), 0u);
 }
 
 TEST(CollectProfiles, BadOptionsAreErrors) {
-  Federation federation(1, {});
+  Clients federation(1, {});
   EXPECT_THAT(federation.ask({.kind = "guess"}).error().message, HasSubstr("profile.kind: unknown kind 'guess'"));
   EXPECT_THAT(federation.ask({.kind = "classifier-weights", .layers = "last-two"}).error().message,
               HasSubstr("profile.layers: \"last-two\", but the network has 1 dense layer"));
 }
 
 TEST_P(CollectEveryKind, NobodyAskedIsNobodyTold) {
-  Federation federation(2, {});
+  Clients federation(2, {});
   federation.clients.clear();
   const CollectedProfiles collected = federation.collect(options);
   EXPECT_TRUE(collected.profiles.missing.empty());
@@ -442,7 +457,7 @@ TEST_P(CollectEveryKind, NobodyAskedIsNobodyTold) {
 }
 
 TEST(CollectProfiles, LossesCanBeAskedOfClientsOfAnyKind) {
-  Federation federation(2, {.models = 2});
+  Clients federation(2, {.models = 2});
   const Rows<float> losses = federation.collect({.kind = "losses"}).profiles.vectors;
   const auto own = std::move(make_profile_kind({.kind = "label-histogram"})).value();
   const auto asked = federation.ask_clients_of(*own, losses_profile());
@@ -455,7 +470,7 @@ TEST(CollectProfiles, LossesCanBeAskedOfClientsOfAnyKind) {
 
 // Observed after the same training, a profile is what the client would have told.
 TEST(CollectProfiles, ToldAndObservedAreTheSame) {
-  Federation federation(1, {.model = {.name = "mlp", .hidden = {5}}});
+  Clients federation(1, {.model = {.name = "mlp", .hidden = {5}}});
   constexpr std::uint32_t kRound = 3;
   constexpr std::uint32_t kProfilePart = 65535;  // the draws that belong to profiles
   for (const ProfileEntry& entry : profile_kinds()) {
@@ -493,7 +508,7 @@ class EnormousKind final : public ProfileKind {
 };
 
 TEST(CollectProfiles, MoreThanFitsIntoMemoryIsNotAsked) {
-  Federation federation(1, {});
+  Clients federation(1, {});
   const EnormousKind kind;
   EXPECT_EQ(federation.ask_clients_of(kind, kind).error().message,
             "profile.kind: \"enormous\" is 1073741824 numbers of each of 7 clients, want at most 16 GiB together");
@@ -521,32 +536,16 @@ TEST(ReduceVectors, LeavesVectorsAloneUnlessTheKindWantsIt) {
   EXPECT_EQ(vectors.values, std::vector<float>(4));
 }
 
-// Answers everything with what it was given.
-class LiarLink final : public ClientLink {
- public:
-  explicit LiarLink(ProfileReply answer) : answer_(std::move(answer)) {}
-  Result<TrainReply> train(const TrainTask& task, LocalUpdate) override {
-    return TrainReply{Dropped{task.client, DropReason::kUnreachable}};
-  }
-  Result<ProfileReply> profile(const ProfileTask&) override { return answer_; }
-  Result<Evaluation> evaluate(const EvaluateTask&) override { return Evaluation{}; }
-
- private:
-  ProfileReply answer_;
-};
-
 TEST_P(CollectEveryKind, AnAnswerThatCannotBeUsedIsNone) {
   if (tells_nothing()) return;
-  Federation federation(1, {});
+  Clients federation(1, {});
   const auto kind = std::move(make_profile_kind(options)).value();
   const auto collect = [&](ProfileReply answer) {
-    WorkerPool pool(1);
-    std::vector<std::unique_ptr<ClientLink>> links;
-    links.push_back(std::make_unique<LiarLink>(std::move(answer)));
-    auto collected = collect_profiles(*kind, {.clients = federation.clients, .models = federation.models},
-                                      *federation.network, federation.data, pool, links);
-    EXPECT_TRUE(collected.ok());
-    return std::move(collected).value();
+    const ProfileRequest request{.clients = federation.clients, .models = federation.models};
+    auto collector = ProfileCollector::make(*kind, *federation.network, federation.data.exemplars(), request);
+    EXPECT_TRUE(collector.ok());
+    for (std::uint32_t k = 0; k < kClients; ++k) collector->add(k, answer);
+    return std::move(*collector).finish();
   };
   const auto expect_none = [&](ProfileReply answer, DropReason reason) {
     const CollectedProfiles collected = collect(std::move(answer));

@@ -1,0 +1,34 @@
+#include "clients/roster.h"
+
+namespace muster {
+namespace {
+
+// Appends to a column that is not kept while all of its entries are `usual`.
+template <typename T>
+void append(std::vector<T>& column, std::size_t before, const T& usual, const T& value) {
+  if (column.empty() && value == usual) return;
+  column.resize(before, usual);
+  column.push_back(value);
+}
+
+}  // namespace
+
+ClientId Roster::add(const ClientInfo& client) {
+  const std::size_t before = train_samples_.size();
+  train_samples_.push_back(client.train_samples);
+  test_samples_.push_back(client.test_samples);
+  append(edge_, before, 0u, client.edge);
+  append(since_round_, before, 1u, client.since_round);
+  append(names_, before, std::string(), client.name);
+  return {static_cast<std::uint32_t>(before)};
+}
+
+std::vector<ClientId> Roster::present(std::uint32_t round) const {
+  std::vector<ClientId> there;
+  for (std::uint32_t k = 0; k < clients(); ++k) {
+    if (may_train({k}, round)) there.push_back({k});
+  }
+  return there;
+}
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+// Roster: what the server knows of its clients, as they told when they joined. It only grows, between rounds. Decisions
+// are made from this and from what clients tell later, never from their samples.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "data/samples.h"
+
+namespace muster {
+
+struct ClientInfo {
+  std::string name;  // "" = it has none
+  std::uint32_t train_samples = 0;
+  std::uint32_t test_samples = 0;
+  std::uint32_t edge = 0;
+  std::uint32_t since_round = 1;  // the first round in which it is there
+};
+
+// A client costs eight bytes, and more only where names, edges or rounds differ between clients.
+class Roster {
+ public:
+  Roster() = default;
+  Roster(Shape shape, std::uint32_t classes, std::uint32_t edges) : shape_(shape), classes_(classes), edges_(edges) {}
+
+  // The next client; ids are given in order.
+  ClientId add(const ClientInfo& client);
+
+  [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(train_samples_.size()); }
+  [[nodiscard]] Shape shape() const { return shape_; }
+  [[nodiscard]] std::uint32_t classes() const { return classes_; }
+  [[nodiscard]] std::uint32_t edges() const { return edges_; }
+
+  // Of one client. Precondition: client.value < clients().
+  [[nodiscard]] std::uint32_t train_samples(ClientId client) const { return train_samples_[client.value]; }
+  [[nodiscard]] std::uint32_t test_samples(ClientId client) const { return test_samples_[client.value]; }
+  [[nodiscard]] std::uint32_t edge(ClientId client) const { return edge_.empty() ? 0 : edge_[client.value]; }
+  [[nodiscard]] std::uint32_t since_round(ClientId client) const {
+    return since_round_.empty() ? 1 : since_round_[client.value];
+  }
+  [[nodiscard]] std::string name(ClientId client) const {
+    return names_.empty() ? std::string() : names_[client.value];
+  }
+
+  // There, and with samples to train on.
+  [[nodiscard]] bool may_train(ClientId client, std::uint32_t round) const {
+    return train_samples(client) > 0 && since_round(client) <= round;
+  }
+  // All who may train in `round`, ascending.
+  [[nodiscard]] std::vector<ClientId> present(std::uint32_t round) const;
+  // Training samples of every client; the edge of every client, empty where all have the same.
+  [[nodiscard]] const std::vector<std::uint32_t>& train_samples() const { return train_samples_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& edge_of() const { return edge_; }
+
+ private:
+  Shape shape_;
+  std::uint32_t classes_ = 0;
+  std::uint32_t edges_ = 1;
+  std::vector<std::uint32_t> train_samples_;
+  std::vector<std::uint32_t> test_samples_;
+  // Empty while all are alike.
+  std::vector<std::uint32_t> edge_;
+  std::vector<std::uint32_t> since_round_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace muster

@@ -1,0 +1,61 @@
+#include "engine/grouping_line.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Groupings with more groups than this are recorded by their number only.
+constexpr std::uint32_t kListedGroups = 10000;
+
+Json ids_of(std::span<const ClientId> clients) {
+  Json list = Json::array();
+  for (const ClientId client : clients) list.push_back(client.value);
+  return list;
+}
+
+}  // namespace
+
+std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
+  const Grouping& grouping = formed.grouping;
+  Json line{{"round", formed.round}, {"method", formed.method}, {"count", grouping.count()}, {"why", formed.why}};
+  if (oracle) {
+    const GroupQuality quality = oracle->quality(grouping);
+    line["quality"] = {{"cov_mean", quality.cov_mean},
+                       {"cpd_median", quality.cpd_median},
+                       {"balance_ratio", quality.balance_ratio},
+                       {"covered_classes", quality.covered_classes}};
+  }
+  if (formed.profile && formed.profile->entry().gives != ProfileGives::kNothing) {
+    line["profile"] = {{"kind", formed.profile->entry().name},
+                       {"bytes_up", formed.bytes_up},
+                       {"bytes_down", formed.bytes_down},
+                       {"reveals", formed.profile->reveals()}};
+    if (const auto epsilon = formed.profile->epsilon()) line["profile"]["epsilon"] = *epsilon;
+  }
+  if (const auto found = oracle ? oracle->truth(grouping) : std::nullopt) {
+    line["truth"] = {{"correct", found->correct},
+                     {"clients", found->clients},
+                     {"adjusted_rand", found->adjusted_rand},
+                     {"mutual_information", found->mutual_information}};
+  }
+  if (!formed.notes.empty()) line["notes"] = formed.notes;
+  line["idle"] = ids_of(grouping.idle());
+  if (grouping.count() <= kListedGroups) {
+    line["members"] = Json::array();
+    for (std::uint32_t g = 0; g < grouping.count(); ++g) line["members"].push_back(ids_of(grouping.members({g})));
+  }
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string newcomers_line(std::uint32_t round, std::string_view method, const std::vector<PlacedClient>& placed) {
+  Json list = Json::array();
+  for (const auto& [client, placement] : placed) {
+    list.push_back({{"client", client.value}, {"group", placement.group}, {"dissimilarity", placement.dissimilarity}});
+  }
+  return Json{{"round", round}, {"method", method}, {"why", "newcomers"}, {"placed", list}}.dump();
+}
+
+}  // namespace muster

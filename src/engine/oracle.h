@@ -1,0 +1,28 @@
+// Oracle: what only a simulation can know of its clients: their true labels and planted clusters. It goes into the
+// record and nowhere else: no decision may ask it, and a deployed run has none.
+#pragma once
+
+#include <optional>
+
+#include "data/federated_data.h"
+#include "grouping/quality.h"
+
+namespace muster {
+
+class Oracle {
+ public:
+  // `data` is borrowed.
+  Oracle(const FederatedData& data, std::uint64_t seed);
+
+  // How even the groups' true labels are; where there are very many groups, of some of them.
+  [[nodiscard]] GroupQuality quality(const Grouping& grouping) const;
+  // How far the groups are the planted clusters; not set where the data have none, or the groups are very many.
+  [[nodiscard]] std::optional<Agreement> truth(const Grouping& grouping) const;
+
+ private:
+  const FederatedData& data_;
+  std::uint64_t seed_;
+  std::vector<std::uint32_t> clusters_;  // of each client; empty if none are planted
+};
+
+}  // namespace muster

@@ -1,0 +1,97 @@
+#include "engine/results.h"
+
+#include <sys/resource.h>
+
+#include <cmath>
+
+#include "record/weights_file.h"
+
+namespace muster {
+namespace {
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// As a cell of a table with commas.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolder& folder) {
+  const std::span<const float> accuracy = loop.client_accuracy();
+  const std::vector<GroupId> group_of = groups_of_clients(loop.groups().grouping(), roster.clients());
+  return folder.write_clients(roster.clients(), [&](std::uint32_t k) {
+    const bool evaluated = !accuracy.empty() && !std::isnan(accuracy[k]);
+    const ClientTally& tally = loop.tallies()[k];
+    return fmt::format("{},{},{},{},{},{},{}", k, csv_cell(roster.name({k})), roster.train_samples({k}),
+                       group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), tally.trained, tally.dropped,
+                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
+  });
+}
+
+// Of groups that there are no more.
+void remove_models_from(const std::filesystem::path& folder, std::uint32_t first) {
+  std::error_code error;
+  for (std::uint32_t g = first; std::filesystem::remove(folder / fmt::format("model-{}.safetensors", g), error); ++g) {
+  }
+}
+
+Status write_weights(const RunSummary& summary, const Models& models, const Network& network) {
+  const std::map<std::string, std::string> about{
+      {"recipe", summary.recipe}, {"signature", summary.signature}, {"rounds", std::to_string(summary.rounds)}};
+  MUSTER_TRY(write_safetensors(summary.dir / "model.safetensors", network, models.shared(), about));
+  const std::uint32_t own = models.per_group() ? models.count() : 0;
+  for (std::uint32_t g = 0; g < own; ++g) {
+    MUSTER_TRY(
+        write_safetensors(summary.dir / fmt::format("model-{}.safetensors", g), network, models.of(GroupId{g}), about));
+  }
+  remove_models_from(summary.dir, own);
+  return {};
+}
+
+}  // namespace
+
+RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federation& federation, const Oracle* oracle,
+                     const RunFolder& folder, StopReason reason, const std::string& data) {
+  RunSummary summary;
+  static_cast<RunTotals&>(summary) = loop.state().totals;
+  summary.wall_s = loop.wall_s();
+  summary.run = folder.id();
+  summary.recipe = recipe.name;
+  summary.seed = recipe.seed;
+  summary.rounds = loop.state().round;
+  summary.stopped = reason;
+  summary.signature = loop.signature();
+  summary.target_accuracy = recipe.target_accuracy;
+  summary.clients = federation.roster().clients();
+  summary.models = loop.models().count();
+  const Grouping& grouping = loop.groups().grouping();
+  summary.groups = grouping.count();
+  summary.idle = static_cast<std::uint32_t>(grouping.idle().size());
+  const GroupSizes sizes = group_sizes(grouping);
+  summary.group_size_min = sizes.smallest;
+  summary.group_size_max = sizes.largest;
+  summary.group_size_mean = sizes.mean;
+  if (oracle) summary.quality = oracle->quality(grouping);
+  summary.peak_rss_bytes = peak_rss_bytes();
+  summary.dir = folder.path();
+  summary.data = data;
+  summary.parameters = federation.network().parameters();
+  return summary;
+}
+
+Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
+                     const RunFolder& folder) {
+  MUSTER_TRY(folder.write("summary.json", to_json(summary) + "\n"));
+  MUSTER_TRY(write_clients(loop, federation.roster(), folder));
+  if (loop.models().in_clients()) return {};
+  return write_weights(summary, loop.models(), federation.network());
+}
+
+}  // namespace muster

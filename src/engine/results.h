@@ -1,0 +1,17 @@
+// What a run leaves behind when it stops: its summary, the table of its clients, the weights of its models.
+#pragma once
+
+#include "engine/round_loop.h"
+#include "record/run_folder.h"
+
+namespace muster {
+
+// `data`: the data in words; `oracle` may be null.
+[[nodiscard]] RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federation& federation,
+                                   const Oracle* oracle, const RunFolder& folder, StopReason reason,
+                                   const std::string& data);
+
+[[nodiscard]] Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
+                                   const RunFolder& folder);
+
+}  // namespace muster

@@ -1,0 +1,95 @@
+// RoundLoop: form groups if they are due, draw who takes part, train, merge, evaluate, record, perhaps save; until
+// something stops the run. Sees its clients through the Federation only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/adaptive_epochs.h"
+#include "engine/cost_meter.h"
+#include "engine/groups.h"
+#include "engine/loss_history.h"
+#include "engine/models.h"
+#include "engine/observed_round.h"
+#include "engine/participation.h"
+#include "engine/run_evaluation.h"
+#include "engine/run_recorder.h"
+#include "engine/run_state.h"
+#include "train/federation.h"
+
+namespace muster {
+
+class RoundLoop {
+ public:
+  // All but the recipe are borrowed; `oracle` may be null. Fails if the recipe does not fit the federation.
+  [[nodiscard]] static Result<std::unique_ptr<RoundLoop>> make(const Recipe& recipe, Federation& federation,
+                                                               const Oracle* oracle, RunFolder& folder,
+                                                               RunRecorder& recorder, const SimulationOptions& options);
+
+  // Trains until something stops the run, and saves a checkpoint then.
+  [[nodiscard]] Result<StopReason> run();
+  // The last model of a run that is over, if its round was not evaluated: what the summary says must be of the model
+  // that is saved. Not in the checkpoint: a run that goes on after all does not know of it.
+  [[nodiscard]] Status evaluate_end(StopReason& reason);
+
+  // The newest checkpoint that is whole and of this recipe; without any, the run starts anew.
+  [[nodiscard]] Status load_checkpoint();
+
+  [[nodiscard]] const RunState& state() const { return state_; }
+  [[nodiscard]] const Models& models() const { return *models_; }
+  [[nodiscard]] const Groups& groups() const { return *groups_; }
+  [[nodiscard]] std::span<const ClientTally> tallies() const { return participation_.tallies(); }
+  [[nodiscard]] std::span<const float> client_accuracy() const { return evaluation_->client_accuracy(); }
+  [[nodiscard]] std::string signature() const;
+  // Of the whole run so far, also before it was resumed.
+  [[nodiscard]] double wall_s() const;
+
+ private:
+  RoundLoop(const Recipe& recipe, Federation& federation, RunFolder& folder, RunRecorder& recorder,
+            const SimulationOptions& options);
+  [[nodiscard]] double* timed(double RunTimes::*seconds) const;
+  void add_observers();
+
+  Status next_round();
+  Status form_groups(RoundRecord& record);
+  Result<RoundPlan> draw(RoundRecord& record);
+  Status place(RoundRecord& record, std::span<const ClientId> waiting);
+  Status train(const RoundPlan& plan, RoundRecord& record);
+  Status follow_event(RoundRecord& record);
+  Status conclude(RoundRecord record);
+  void account(GroupsFormed& formed, RoundRecord& record);
+  [[nodiscard]] bool may_wait(const RoundRecord& record) const;
+  [[nodiscard]] bool interrupted() const { return options_.interrupt && *options_.interrupt; }
+  Status settle();
+  Status enter(const EvaluationResult& result, RoundRecord& record);
+  Status complete(const RoundRecord& record);
+  Status save_checkpoint();
+  Status restore(const Checkpoint& checkpoint);
+
+  Recipe recipe_;
+  Federation& federation_;
+  RunFolder& folder_;
+  RunRecorder& recorder_;
+  const SimulationOptions& options_;
+
+  std::unique_ptr<Groups> groups_;
+  std::unique_ptr<Models> models_;
+  std::unique_ptr<RunEvaluation> evaluation_;
+  RunState state_;
+  std::string last_line_;                  // of rounds.jsonl, as the round left it
+  std::optional<RoundRecord> waiting_;     // the round whose evaluation goes on beside the next one's training
+  std::optional<std::uint64_t> end_hash_;  // of an evaluation at the end that belongs to no round
+  double started_s_ = 0;
+
+  // Observers, in the order in which they are called.
+  std::vector<RoundObserver*> observers_;
+  Participation participation_;
+  CostMeter cost_;
+  std::unique_ptr<LossHistory> losses_;
+  std::unique_ptr<AdaptiveEpochs> adaptive_;
+  std::unique_ptr<ObservedRound> observed_;
+  std::unique_ptr<RoundObserver> discrepancy_;
+};
+
+}  // namespace muster

@@ -1,0 +1,209 @@
+// What comes before and after the rounds: setting up, checkpoints, the evaluation at the end, the signature.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <sstream>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/stopwatch.h"
+#include "engine/discrepancy.h"
+#include "engine/round_loop.h"
+
+namespace muster {
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+CostSetting cost_setting(const Recipe& recipe, const Federation& federation, bool has_payload) {
+  const Network& network = federation.network();
+  return {.options = recipe.cost,
+          .objective = recipe.local.objective.name,
+          // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
+          .network = {.sample_flops = 6.0 * static_cast<double>(network.forward_macs()), .values = network.size()},
+          .in_sequence = federation.trainer().in_sequence(),
+          .visits = federation.trainer().visits(),
+          .edges = federation.roster().edges() > 1,
+          .payload = has_payload ? network.parameters() : 0};
+}
+
+// "section.key" -> value, of a recipe as format_recipe() writes it; without what may change when a run is resumed.
+std::map<std::string, std::string> lasting_keys(const std::string& toml) {
+  std::map<std::string, std::string> keys;
+  std::istringstream in(toml);
+  std::string section;
+  for (std::string line; std::getline(in, line);) {
+    const auto equals = line.find(" = ");
+    if (line.starts_with("[")) {
+      section = line.substr(1, line.find(']') - 1) + ".";
+    } else if (equals != std::string::npos && !line.starts_with("#")) {
+      keys[section + line.substr(0, equals)] = line.substr(equals + 3);
+    }
+  }
+  for (const std::string_view key : resumable_keys()) keys.erase(std::string(key));
+  return keys;
+}
+
+// Whether a checkpoint of the recipe `saved` may continue as `now`.
+Status check_same_recipe(const std::string& saved, const std::string& now) {
+  const auto before = lasting_keys(saved);
+  auto after = lasting_keys(now);
+  const auto text = [](const std::map<std::string, std::string>& keys, const std::string& key) {
+    const auto found = keys.find(key);
+    return found == keys.end() ? std::string("not set") : found->second;
+  };
+  after.insert(before.begin(), before.end());  // the names of all keys
+  const auto given = lasting_keys(now);
+  for (const auto& [key, value] : after) {
+    if (text(before, key) == text(given, key)) continue;
+    return usage_error("recipe.toml: {} is {}, but the run began with {}; a resumed run keeps its recipe", key,
+                       text(given, key), text(before, key));
+  }
+  return {};
+}
+
+}  // namespace
+
+RoundLoop::RoundLoop(const Recipe& recipe, Federation& federation, RunFolder& folder, RunRecorder& recorder,
+                     const SimulationOptions& options)
+    : recipe_(recipe),
+      federation_(federation),
+      folder_(folder),
+      recorder_(recorder),
+      options_(options),
+      started_s_(now_s()),
+      participation_(federation.roster().clients()),
+      cost_({}) {}
+
+Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federation& federation, const Oracle* oracle,
+                                                   RunFolder& folder, RunRecorder& recorder,
+                                                   const SimulationOptions& options) {
+  std::unique_ptr<RoundLoop> made(new RoundLoop(recipe, federation, folder, recorder, options));
+  const Network& network = federation.network();
+  MUSTER_ASSIGN(made->groups_, Groups::make(recipe, federation, oracle));
+  std::vector<float> initial(network.size());
+  Stream stream({.seed = recipe.seed, .purpose = Purpose::kInitialise});
+  network.initialise(initial, stream);
+  MUSTER_ASSIGN(made->models_, make_models(recipe,
+                                           {.parameters = network.parameters(),
+                                            .size = network.size(),
+                                            .clients = federation.roster().clients(),
+                                            .alpha = recipe.local.objective.alpha},
+                                           std::move(initial)));
+  MUSTER_ASSIGN(made->evaluation_,
+                RunEvaluation::make(recipe.evaluation, federation, made->models_->per_group(), recipe.seed));
+  MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
+  made->cost_ = CostMeter(cost_setting(recipe, federation, objective->has_payload()));
+  made->add_observers();
+  return made;
+}
+
+void RoundLoop::add_observers() {
+  observers_ = {&participation_, &cost_};
+  const RegroupEvent* const event = groups_->event();
+  if (recipe_.local.adapt_epochs || (event && event->needs_losses())) {
+    losses_ = std::make_unique<LossHistory>(federation_.roster().clients());
+    observers_.push_back(losses_.get());
+  }
+  if (recipe_.local.adapt_epochs) {
+    adaptive_ = std::make_unique<AdaptiveEpochs>(recipe_.local, federation_.roster().train_samples(), *losses_);
+    observers_.push_back(adaptive_.get());
+  }
+  if (event) {
+    observed_ = std::make_unique<ObservedRound>(federation_.profile_kind(), federation_.network(), event->earliest(),
+                                                recipe_.aggregation.start == "members");
+    observers_.push_back(observed_.get());
+  }
+  if (recipe_.evaluation.discrepancy && !models_->in_clients()) {
+    discrepancy_ = std::make_unique<Discrepancy>(federation_.network().parameters());
+    observers_.push_back(discrepancy_.get());
+  }
+  observers_.insert(observers_.end(), options_.observers.begin(), options_.observers.end());
+}
+
+double* RoundLoop::timed(double RunTimes::*seconds) const {
+  return options_.times ? &(options_.times->*seconds) : nullptr;
+}
+
+Status RoundLoop::evaluate_end(StopReason& reason) {
+  const bool evaluated = state_.totals.evaluated_round == state_.round;
+  if (evaluated || !evaluation_->any() || reason == StopReason::kInterrupted || state_.round == 0) return {};
+  RoundRecord record{.round = state_.round, .cost_total_s = state_.totals.cost_s()};
+  MUSTER_ASSIGN(const EvaluationResult result,
+                federation_.evaluate(evaluation_->request(*models_, groups_->grouping(), state_.round)));
+  evaluation_->enter(result, record);
+  state_.totals.eval_s += result.seconds;
+  state_.add_evaluation(recipe_, record);
+  if (reason == StopReason::kRounds && state_.diverged_round > 0) reason = StopReason::kDiverged;
+  RunState end;
+  end.sign(record);
+  end_hash_ = end.chain;
+  MUSTER_ASSIGN(const std::string line, with_evaluation(last_line_, record));
+  return recorder_.amend(record, line);
+}
+
+std::string RoundLoop::signature() const {
+  Hasher hasher;
+  hasher.add(state_.chain);
+  if (end_hash_) hasher.add(*end_hash_);
+  if (!models_->in_clients()) {
+    hasher.add(models_->shared());
+    for (std::uint32_t g = 0; models_->per_group() && g < models_->count(); ++g) hasher.add(models_->of(GroupId{g}));
+  }
+  return hex16(hasher.digest());
+}
+
+double RoundLoop::wall_s() const {
+  return state_.totals.wall_s + now_s() - started_s_;
+}
+
+Status RoundLoop::save_checkpoint() {
+  const Stopwatch watch(timed(&RunTimes::checkpoints_s));
+  Checkpoint checkpoint{.round = state_.round};
+  checkpoint.put_string("recipe", format_recipe(recipe_));
+  checkpoint.put_string("last-line", last_line_);
+  models_->save(checkpoint);
+  groups_->save(checkpoint);
+  evaluation_->save(checkpoint);
+  for (const RoundObserver* const observer : observers_) observer->save(checkpoint);
+  MUSTER_ASSIGN(std::string clients, federation_.save());
+  checkpoint.put_string("states", std::move(clients));
+  RunState state = state_;
+  state.totals.wall_s = wall_s();
+  state.save(checkpoint);
+  return write_checkpoint(folder_.checkpoints(), checkpoint);
+}
+
+Status RoundLoop::load_checkpoint() {
+  const std::vector<std::filesystem::path> files = list_checkpoints(folder_.checkpoints());
+  // Killed before the first checkpoint: from the start, which gives the same run.
+  if (files.empty()) return folder_.forget_rounds_after(0);
+  Status loaded;
+  for (const std::filesystem::path& file : files) {
+    Result<Checkpoint> checkpoint = read_checkpoint(file);
+    loaded = checkpoint ? restore(*checkpoint) : Status(std::move(checkpoint).error());
+    if (loaded || loaded.error().code == ErrorCode::kUsage) return loaded;
+    recorder_.say(loaded.error().message + "; going back to the checkpoint before");
+  }
+  return loaded;
+}
+
+Status RoundLoop::restore(const Checkpoint& checkpoint) {
+  MUSTER_ASSIGN(const std::string recipe, checkpoint.get_string("recipe"));
+  MUSTER_TRY(check_same_recipe(recipe, format_recipe(recipe_)));
+  MUSTER_ASSIGN(last_line_, checkpoint.get_string("last-line"));
+  MUSTER_TRY(groups_->restore(checkpoint));
+  MUSTER_TRY(models_->restore(checkpoint, groups_->grouping().count()));
+  MUSTER_TRY(evaluation_->restore(checkpoint));
+  for (RoundObserver* const observer : observers_) MUSTER_TRY(observer->restore(checkpoint));
+  MUSTER_ASSIGN(const std::string clients, checkpoint.get_string("states"));
+  MUSTER_TRY(federation_.restore(clients));
+  MUSTER_TRY(state_.restore(checkpoint, recipe_));
+  if (observed_ && !groups_->awaited() && state_.round > 0) observed_->stop();
+  MUSTER_TRY(folder_.forget_rounds_after(state_.round));
+  return state_.round > 0 ? folder_.replace_round(state_.round, last_line_) : Status();
+}
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+#include "engine/run_recorder.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/stopwatch.h"
+
+namespace muster {
+
+Status RunRecorder::begin(std::uint32_t rounds, std::uint32_t first) {
+  MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), first));
+  progress_.emplace(options_.quiet, rounds, first);
+  return {};
+}
+
+void RunRecorder::say(const std::string& note) {
+  if (options_.say && said_.insert(note).second) options_.say(note);
+}
+
+Status RunRecorder::round(const RoundRecord& record) {
+  {
+    const Stopwatch watch(options_.times ? &options_.times->records_s : nullptr);
+    for (const std::string& line : std::exchange(groupings_, {})) MUSTER_TRY(folder_.append_grouping(line));
+    MUSTER_TRY(folder_.append_round(record));
+    write_events(record);
+  }
+  progress_->round(record.round, record.accuracy
+                                     ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+  if (options_.on_round) options_.on_round(record.round);
+  return {};
+}
+
+void RunRecorder::write_events(const RoundRecord& record) {
+  // Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
+  const auto scalar = [&](const char* tag, const std::optional<double>& value) {
+    if (value) (void)events_->scalar(record.round, tag, *value);
+  };
+  scalar("accuracy", record.accuracy);
+  scalar("loss", record.loss);
+  scalar("client_accuracy", record.client_accuracy);
+  scalar("train_loss", record.train_loss);
+  scalar("participants", record.participants);
+  scalar("cost_s", record.compute_s + record.comm_s);
+  if (record.accuracy) (void)events_->flush();
+}
+
+Status RunRecorder::amend(const RoundRecord& record, const std::string& line) {
+  MUSTER_TRY(folder_.replace_round(record.round, line));
+  write_events(record);
+  return {};
+}
+
+void RunRecorder::finish() {
+  if (progress_) progress_->finish();
+}
+
+Result<std::string> with_evaluation(const std::string& line, const RoundRecord& record) {
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(line, nullptr, false);
+  const Json evaluated = Json::parse(to_json(record), nullptr, false);
+  if (!json.is_object()) return failure("the record of round {} is broken", record.round);
+  for (const char* field : {"accuracy", "loss", "covered", "client_accuracy", "group_accuracy"}) {
+    if (evaluated.contains(field)) json[field] = evaluated[field];
+  }
+  return json.dump();
+}
+
+}  // namespace muster

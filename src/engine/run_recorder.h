@@ -1,0 +1,47 @@
+// RunRecorder: what a run tells the outside as it goes: lines in its folder, TensorBoard events, progress on stderr. A
+// round is recorded whole or not at all.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/simulation.h"
+#include "record/progress.h"
+#include "record/run_folder.h"
+#include "record/tensorboard.h"
+
+namespace muster {
+
+class RunRecorder {
+ public:
+  // `folder` and `options` are borrowed.
+  RunRecorder(RunFolder& folder, const SimulationOptions& options) : folder_(folder), options_(options) {}
+
+  // Before the first round: `first` of `rounds` comes next.
+  [[nodiscard]] Status begin(std::uint32_t rounds, std::uint32_t first);
+  // For people; each text once.
+  void say(const std::string& note);
+  // A line for groups.jsonl, written with the round that it belongs to.
+  void add_grouping(std::string line) { groupings_.push_back(std::move(line)); }
+  [[nodiscard]] Status round(const RoundRecord& record);
+  // The last round again, which has been evaluated after all.
+  [[nodiscard]] Status amend(const RoundRecord& record, const std::string& line);
+  void finish();
+
+ private:
+  void write_events(const RoundRecord& record);
+
+  RunFolder& folder_;
+  const SimulationOptions& options_;
+  std::optional<EventWriter> events_;
+  std::optional<Progress> progress_;
+  std::vector<std::string> groupings_;
+  std::set<std::string> said_;
+};
+
+// The line of a round with what its evaluation found, of `record`. Fails if the line is no JSON object.
+[[nodiscard]] Result<std::string> with_evaluation(const std::string& line, const RoundRecord& record);
+
+}  // namespace muster

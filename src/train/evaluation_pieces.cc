@@ -1,0 +1,76 @@
+#include "train/evaluation_pieces.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/stopwatch.h"
+
+namespace muster {
+namespace {
+
+// Samples per piece of the global test set: small enough to balance, large enough to be cheap to hand out.
+constexpr std::size_t kPiece = 512;
+constexpr std::size_t kClientsPerPiece = 16;
+
+std::uint32_t pieces_of(std::size_t things, std::size_t each) {
+  return static_cast<std::uint32_t>((things + each - 1) / each);
+}
+
+}  // namespace
+
+EvaluationPieces::EvaluationPieces(const FederatedData& data, std::span<const std::unique_ptr<LocalSolver>> solvers,
+                                   std::span<const std::unique_ptr<ClientLink>> links)
+    : data_(data), solvers_(solvers), links_(links) {}
+
+void EvaluationPieces::begin(const EvaluationRequest& request) {
+  version_ = next_version_;
+  next_version_ += request.models.size() + 1;
+  request_ = &request;
+  of_global_.assign(global_pieces(), {});
+  of_clients_.assign(request.clients.size(), Evaluation{});
+  seconds_.assign(count(), 0.0);
+}
+
+std::uint32_t EvaluationPieces::global_pieces() const {
+  return request_->global.empty() ? 0 : pieces_of(data_.global_test().size(), kPiece);
+}
+
+std::uint32_t EvaluationPieces::client_pieces() const {
+  return pieces_of(request_->clients.size(), kClientsPerPiece);
+}
+
+Status EvaluationPieces::work(std::uint32_t worker, std::uint32_t piece) {
+  const Stopwatch watch(&seconds_[piece]);
+  if (piece >= global_pieces()) return work_clients(worker, piece - global_pieces());
+  SampleView view = data_.global_test();
+  view.rows = view.rows.subspan(piece * kPiece, std::min(kPiece, view.size() - piece * kPiece));
+  of_global_[piece] = solvers_[worker]->evaluate(request_->global, view, version_ + request_->models.size());
+  return {};
+}
+
+Status EvaluationPieces::work_clients(std::uint32_t worker, std::uint32_t piece) {
+  const std::size_t end = std::min(request_->clients.size(), (piece + 1) * kClientsPerPiece);
+  for (std::size_t i = piece * kClientsPerPiece; i < end; ++i) {
+    const std::uint32_t model = request_->model_of[i];
+    MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = request_->clients[i],
+                                                            .model = request_->models[model],
+                                                            .version = version_ + model,
+                                                            .own_model = request_->own_models}));
+  }
+  return {};
+}
+
+EvaluationResult EvaluationPieces::end() {
+  EvaluationResult result{.clients = std::move(of_clients_)};
+  if (!request_->global.empty()) {
+    result.global.emplace();
+    for (const Evaluation& piece : of_global_) result.global->add(piece);
+  }
+  return result;
+}
+
+double EvaluationPieces::seconds() const {
+  return std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
+}
+
+}  // namespace muster

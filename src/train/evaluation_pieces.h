@@ -1,0 +1,45 @@
+// EvaluationPieces: one evaluation on the threads of this process, cut into pieces that do not depend on the number of
+// threads and whose results are summed in order.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "data/federated_data.h"
+#include "train/federation.h"
+
+namespace muster {
+
+class EvaluationPieces {
+ public:
+  // One solver and one link per worker. All are borrowed.
+  EvaluationPieces(const FederatedData& data, std::span<const std::unique_ptr<LocalSolver>> solvers,
+                   std::span<const std::unique_ptr<ClientLink>> links);
+
+  // `request` is borrowed until end().
+  void begin(const EvaluationRequest& request);
+  // begin(), each piece once, from any worker; end().
+  [[nodiscard]] std::uint32_t count() const { return global_pieces() + client_pieces(); }
+  [[nodiscard]] Status work(std::uint32_t worker, std::uint32_t piece);
+  [[nodiscard]] EvaluationResult end();
+  // What the pieces took, all together.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  [[nodiscard]] std::uint32_t global_pieces() const;
+  [[nodiscard]] std::uint32_t client_pieces() const;
+  Status work_clients(std::uint32_t worker, std::uint32_t piece);
+
+  const FederatedData& data_;
+  std::span<const std::unique_ptr<LocalSolver>> solvers_;
+  std::span<const std::unique_ptr<ClientLink>> links_;
+  const EvaluationRequest* request_ = nullptr;
+  std::uint64_t version_ = 0;  // of the request's first model; the others follow, the global one comes last
+  std::uint64_t next_version_ = 1;
+  std::vector<Evaluation> of_global_;
+  std::vector<EvaluateReply> of_clients_;
+  std::vector<double> seconds_;  // of each piece
+};
+
+}  // namespace muster

@@ -1,0 +1,109 @@
+#include "train/local_federation.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/stopwatch.h"
+
+namespace muster {
+namespace {
+
+Roster roster_of(const FederatedData& data, const LocalFederationOptions& options) {
+  Roster roster(data.shape(), data.classes(), data.edges());
+  for (std::uint32_t k = 0; k < data.clients(); ++k) {
+    const bool late = std::ranges::binary_search(options.late, k);
+    roster.add({.name = data.client_name({k}),
+                .train_samples = data.train_count({k}),
+                .test_samples = data.test_count({k}),
+                .edge = data.edge({k}),
+                .since_round = late ? options.late_round : 1});
+  }
+  return roster;
+}
+
+}  // namespace
+
+LocalFederation::LocalFederation(const FederatedData& data, std::shared_ptr<const Network> network,
+                                 std::unique_ptr<ProfileKind> profile, std::unique_ptr<GroupTrainer> trainer)
+    : Federation(std::move(network), std::move(profile), std::move(trainer)), data_(data) {}
+
+LocalFederation::~LocalFederation() = default;
+
+Result<std::unique_ptr<LocalFederation>> LocalFederation::make(const FederatedData& data,
+                                                               std::shared_ptr<const Network> network,
+                                                               const LocalFederationOptions& options) {
+  MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(options.profile));
+  MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
+                make_group_trainer(options.training, options.in_group, options.seed));
+  std::unique_ptr<LocalFederation> made(new LocalFederation(data, network, std::move(profile), std::move(trainer)));
+  made->roster_ = roster_of(data, options);
+  MUSTER_ASSIGN(made->objective_, make_objective(options.local.objective));
+  made->states_ = std::make_unique<ClientStates>(options.states);
+  const std::uint32_t threads =
+      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  made->pool_ = std::make_unique<WorkerPool>(threads);
+  const std::string& stragglers = options.faults.stragglers;
+  const bool partial = stragglers.empty() ? made->objective_->takes_partial_work() : stragglers == "partial";
+  for (std::uint32_t worker = 0; worker < threads; ++worker) {
+    made->solvers_.push_back(std::make_unique<LocalSolver>(network, data, options.local, options.augmentation,
+                                                           *made->objective_, *made->states_, options.seed));
+    made->links_.push_back(
+        make_in_process_link(*made->solvers_.back(), made->profile_kind(), options.faults, partial, options.seed));
+  }
+  made->host_ = std::make_unique<ThreadHost>(*made->pool_, made->links_, made->trainer());
+  made->evaluation_ = std::make_unique<EvaluationPieces>(data, made->solvers_, made->links_);
+  return made;
+}
+
+void LocalFederation::set_times(std::vector<SolverTimes>& times) {
+  times.resize(threads());
+  for (std::uint32_t worker = 0; worker < threads(); ++worker) solvers_[worker]->set_times(&times[worker]);
+}
+
+Status LocalFederation::do_train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink) {
+  if (evaluating() && !beside_training_) {
+    beside_training_ = true;
+    host_->set_meanwhile({.pieces = evaluation_->count(), .work = [this](std::uint32_t worker, std::uint32_t piece) {
+                            return evaluation_->work(worker, piece);
+                          }});
+  }
+  return host_->run(call, tasks, sink);
+}
+
+Status LocalFederation::do_profile(const ProfileRequest& request, const ProfileSink& sink) {
+  const SampleView exemplars = data_.exemplars();
+  const std::string kind = request.losses ? losses_profile().entry().name : profile_kind().entry().name;
+  return in_order<ProfileReply>(
+      *pool_, static_cast<std::uint32_t>(request.clients.size()),
+      [&](std::uint32_t worker, std::uint32_t i) {
+        return links_[worker]->profile({.client = request.clients[i],
+                                        .kind = kind,
+                                        .round = request.as_of_round,
+                                        .asked_in = request.round,
+                                        .models = request.models,
+                                        .exemplars = exemplars});
+      },
+      sink);
+}
+
+void LocalFederation::do_begin_evaluation(const EvaluationRequest& request) {
+  evaluation_->begin(request);
+  beside_training_ = false;
+}
+
+Result<EvaluationResult> LocalFederation::do_end_evaluation() {
+  double seconds = 0;
+  if (!beside_training_) {
+    const Stopwatch watch(&seconds);
+    MUSTER_TRY(pool_->run(evaluation_->count(), [this](std::uint32_t worker, std::uint32_t piece) {
+      return evaluation_->work(worker, piece);
+    }));
+  }
+  EvaluationResult result = evaluation_->end();
+  result.seconds = seconds;
+  if (beside_training_) result.beside_training_s = evaluation_->seconds() / threads();
+  return result;
+}
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+#include "train/update_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/finite.h"
+
+namespace muster {
+
+std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group, std::span<const ClientId> members,
+                                   const Roster& roster, const Network& network) {
+  if (update.group != group || update.members.size() + update.dropped.size() != members.size()) {
+    return DropReason::kMalformed;
+  }
+  // Reports may come in the order of a chain, so the ids are compared as sets.
+  std::vector<ClientId> told;
+  std::uint64_t samples = 0;
+  for (const MemberReport& report : update.members) {
+    told.push_back(report.client);
+    samples += report.samples;
+  }
+  for (const Dropped& dropped : update.dropped) told.push_back(dropped.client);
+  std::ranges::sort(told);
+  std::vector<ClientId> asked(members.begin(), members.end());
+  std::ranges::sort(asked);
+  if (told != asked) return DropReason::kMalformed;
+  for (const MemberReport& report : update.members) {
+    if (report.samples != roster.train_samples(report.client) || report.visits == 0) return DropReason::kMalformed;
+  }
+  if (update.members.empty()) return std::nullopt;
+  const std::size_t payload = update.payload.size();
+  if (samples != update.samples || update.model.size() != network.size() ||
+      (payload != 0 && payload != network.parameters())) {
+    return DropReason::kMalformed;
+  }
+  const auto broken = [](const MemberReport& report) {
+    return !std::isfinite(report.loss) || (report.loss_after && !std::isfinite(*report.loss_after));
+  };
+  if (!all_finite(update.model) || !all_finite(update.payload) || std::ranges::any_of(update.members, broken)) {
+    return DropReason::kNonFinite;
+  }
+  return std::nullopt;
+}
+
+void drop_all(GroupId group, std::span<const ClientId> members, DropReason reason, GroupUpdate& update) {
+  update.group = group;
+  update.samples = 0;
+  update.members.clear();
+  update.dropped.clear();
+  update.payload.clear();
+  for (const ClientId client : members) update.dropped.push_back({client, reason});
+}
+
+}  // namespace muster
