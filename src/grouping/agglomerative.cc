@@ -1,10 +1,11 @@
 // Groups of near vectors by agglomerative clustering, down to a number of groups or as long as clusters are nearer than
-// a threshold (FL+HC, Briggs et al. 2020). Distances: L1, L2, or 1 - cosine, where a zero vector has cosine 0.
-#include <cmath>
+// a threshold (FL+HC, Briggs et al. 2020). Distances: L1, L2, or 1 - cosine, where a zero vector is at 1 from all but
+// zero vectors. Equal vectors, by cosine equal directions, are never separated to reach a number of groups.
 
 #include "grouping/gram.h"
 #include "grouping/groupers.h"
 #include "grouping/linkage.h"
+#include "grouping/updates.h"
 
 namespace muster {
 namespace {
@@ -12,10 +13,7 @@ namespace {
 Rows<double> distances_by(const std::string& metric, const RowsView<float>& vectors) {
   if (metric == "l1") return l1_distances(vectors);
   if (metric == "l2") return l2_distances(vectors);
-  Rows<double> distances = gram(vectors);
-  normalise_gram(distances);
-  for (double& value : distances.values) value = 1 - value;
-  return distances;
+  return cosine_distances(gram(vectors));
 }
 
 Linkage linkage_of(const std::string& word) {
@@ -67,9 +65,13 @@ Result<Draft> group_agglomerative(const GroupingOptions& options, const Grouping
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("agglomerative", clients));
   const std::vector<Merge> merges = link(distances_by(choice.metric, input.vectors), linkage_of(choice.linkage));
-  return Draft{.groups = call.groups ? cut_at_count(merges, clients, *call.groups)
-                                     : cut_at_height(merges, clients, *options.threshold),
-               .notes = {}};
+  if (options.threshold) return Draft{.groups = cut_at_height(merges, clients, *options.threshold), .notes = {}};
+  const bool cosine = choice.metric == "cosine";
+  Draft draft{.groups = cut_at_count(merges, clients, *call.groups, cosine ? kSameDirection : 0), .notes = {}};
+  if (const auto formed = static_cast<std::uint32_t>(draft.groups.size()); formed < *call.groups) {
+    draft.notes.push_back(too_few_distinct(*call.groups, formed, cosine ? "direction" : "vector", formed));
+  }
+  return draft;
 }
 
 }  // namespace muster

@@ -9,12 +9,10 @@
 #include "grouping/gram.h"
 #include "grouping/groupers.h"
 #include "grouping/linkage.h"
+#include "grouping/updates.h"
 
 namespace muster {
 namespace {
-
-// Directions that differ by less than rounding are one direction.
-constexpr double kSameDirection = 1e-6;
 
 Status check_length(const char* key, const std::optional<double>& length) {
   if (!length || *length >= 0) return {};
@@ -46,9 +44,9 @@ Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingIn
   MUSTER_ASSIGN(const Linkage linkage, chosen_linkage(options));
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("bipartition", clients));
-  Rows<double> distances = gram(input.vectors);
+  Rows<double> products = gram(input.vectors);
   double longest = 0;
-  for (std::uint32_t i = 0; i < clients; ++i) longest = std::max(longest, std::sqrt(distances.row(i)[i]));
+  for (std::uint32_t i = 0; i < clients; ++i) longest = std::max(longest, std::sqrt(products.row(i)[i]));
   const double mean = mean_length(input.vectors);
   const auto unsplit = [&](const char* why) {
     return together(
@@ -57,9 +55,7 @@ Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingIn
   if (clients <= 2) return unsplit("with fewer than 3 clients");
   if (options.epsilon_mean && !(mean < *options.epsilon_mean)) return unsplit("above epsilon-mean");
   if (options.epsilon_max && !(longest > *options.epsilon_max)) return unsplit("below epsilon-max");
-  normalise_gram(distances);
-  for (double& value : distances.values) value = 1 - value;
-  const std::vector<Merge> merges = link(std::move(distances), linkage);
+  const std::vector<Merge> merges = link(cosine_distances(std::move(products)), linkage);
   if (merges.back().height <= kSameDirection) return unsplit("all updates point in one direction");
   return Draft{.groups = cut_at_count(merges, clients, 2), .notes = {}};
 }

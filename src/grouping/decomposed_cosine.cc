@@ -31,11 +31,18 @@ Result<Draft> group_decomposed_cosine(const GroupingOptions&, const GroupingInpu
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("decomposed-cosine", clients));
   const Directed directed = directed_updates(input.vectors);
+  const auto count = static_cast<std::uint32_t>(directed.clients.size());
   std::vector<std::vector<std::uint32_t>> sets;
-  if (const auto count = static_cast<std::uint32_t>(directed.clients.size()); count > 0) {
-    const std::uint32_t clusters = std::min(groups, count);
+  if (directed.directions <= groups) {
+    sets = sets_of(directed.leader, count);
+  } else {
+    Rows<double> cosines = direction_cosines(directed.gram, groups);
+    // The same direction has the same cosines but for rounding, and k-means keeps equal points together.
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (directed.leader[i] != i) std::ranges::copy(cosines.row(directed.leader[i]), cosines.row(i).begin());
+    }
     Stream stream = grouping_stream(call);
-    sets = sets_of(k_means(direction_cosines(directed.gram, groups), {.clusters = clusters}, stream).cluster, clusters);
+    sets = sets_of(k_means(cosines, {.clusters = groups}, stream).cluster, groups);
   }
   return with_zero_updates(std::move(sets), directed, clients, groups);
 }

@@ -2,8 +2,9 @@
 // many there shall be, is the caller's business.
 //
 // Points are finite. A cluster that loses its last point takes the one farthest from its own centre, so clusters stay
-// empty only where there are fewer distinct points than clusters. Equal points are always in one cluster. Ties go to the
-// lowest cluster, then the lowest point; sums run in the order of points: the same input and draws give the same bits.
+// empty only where there are fewer distinct points than clusters. Equal points are always in one cluster. Ties go to
+// the lowest cluster, then the lowest point; sums run in the order of points: the same input and draws give the same
+// bits.
 #pragma once
 
 #include <cstdint>

@@ -123,8 +123,10 @@ std::vector<Merge> link(Rows<double> distances, Linkage linkage) {
 }
 
 std::vector<std::vector<std::uint32_t>> cut_at_count(const std::vector<Merge>& merges, std::uint32_t items,
-                                                     std::uint32_t clusters) {
-  return join_first(merges, items, items - clusters).sets();
+                                                     std::uint32_t clusters, double same) {
+  const auto end = std::ranges::partition_point(merges, [&](const Merge& merge) { return merge.height <= same; });
+  const auto alike = static_cast<std::size_t>(end - merges.begin());
+  return join_first(merges, items, std::max<std::size_t>(items - clusters, alike)).sets();
 }
 
 std::vector<std::vector<std::uint32_t>> cut_at_height(const std::vector<Merge>& merges, std::uint32_t items,

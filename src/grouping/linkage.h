@@ -29,9 +29,11 @@ struct Merge {
 // All n - 1 merges of n items, heights ascending. `distances` is square, symmetric and free of NaN, and is used up.
 [[nodiscard]] std::vector<Merge> link(Rows<double> distances, Linkage linkage);
 
-// The clusters that are left when `clusters` are wanted, by their first items. Precondition: 1 <= clusters <= items.
+// The clusters that are left when `clusters` are wanted, by their first items. There are fewer if only items that were
+// merged at a height of at most `same` would be left to separate. Precondition: 1 <= clusters <= items.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> cut_at_count(const std::vector<Merge>& merges,
-                                                                   std::uint32_t items, std::uint32_t clusters);
+                                                                   std::uint32_t items, std::uint32_t clusters,
+                                                                   double same = -1);
 // The clusters that are left when only those nearer than `threshold` are merged.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> cut_at_height(const std::vector<Merge>& merges,
                                                                     std::uint32_t items, double threshold);

@@ -9,6 +9,32 @@
 #include "grouping/updates.h"
 
 namespace muster {
+namespace {
+
+std::vector<std::vector<std::uint32_t>> linked_leaders(Rows<double> differences,
+                                                       const std::vector<std::uint32_t>& leader, std::uint32_t groups) {
+  std::vector<std::uint32_t> leaders;
+  for (std::uint32_t i = 0; i < leader.size(); ++i) {
+    if (leader[i] == i) leaders.push_back(i);
+  }
+  const auto count = static_cast<std::uint32_t>(leaders.size());
+  if (count < leader.size()) {
+    Rows<double> between(count, count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (std::uint32_t j = 0; j < count; ++j) between.row(i)[j] = differences.row(leaders[i])[leaders[j]];
+    }
+    differences = std::move(between);
+  }
+  std::vector<std::uint32_t> group_of(leader.size());
+  const auto sets = cut_at_count(link(std::move(differences), Linkage::kComplete), count, groups);
+  for (std::uint32_t g = 0; g < sets.size(); ++g) {
+    for (const std::uint32_t item : sets[g]) group_of[leaders[item]] = g;
+  }
+  for (std::uint32_t i = 0; i < leader.size(); ++i) group_of[i] = group_of[leader[i]];
+  return sets_of(group_of, static_cast<std::uint32_t>(sets.size()));
+}
+
+}  // namespace
 
 Rows<double> mean_absolute_cosine_differences(Rows<double> gram) {
   normalise_gram(gram);
@@ -32,10 +58,13 @@ Result<Draft> group_mean_absolute_cosine(const GroupingOptions&, const GroupingI
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("mean-absolute-cosine", clients));
   Directed directed = directed_updates(input.vectors);
+  const auto count = static_cast<std::uint32_t>(directed.clients.size());
   std::vector<std::vector<std::uint32_t>> sets;
-  if (const auto count = static_cast<std::uint32_t>(directed.clients.size()); count > 0) {
-    Rows<double> differences = mean_absolute_cosine_differences(std::move(directed.gram));
-    sets = cut_at_count(link(std::move(differences), Linkage::kComplete), count, std::min(groups, count));
+  if (directed.directions <= groups) {
+    sets = sets_of(directed.leader, count);
+  } else {
+    // Complete linkage looks at the farthest members alone: one client of each direction stands for all of them.
+    sets = linked_leaders(mean_absolute_cosine_differences(std::move(directed.gram)), directed.leader, groups);
   }
   return with_zero_updates(std::move(sets), directed, clients, groups);
 }

@@ -16,11 +16,38 @@ namespace {
 constexpr std::uint32_t kIterations = 100;
 
 // Long vectors of few clients: k-means needs only their distances, which n numbers each tell as well.
-Rows<double> points_of(const RowsView<float>& vectors) {
-  if (vectors.width > vectors.count()) return points_with_gram(gram(vectors, Centring::kMean));
+// Equal vectors become equal points, which k-means keeps together.
+Rows<double> points_of(const RowsView<float>& vectors, const std::vector<std::uint32_t>& first) {
   Rows<double> points(vectors.count(), vectors.width);
-  std::ranges::copy(vectors.values, points.values.begin());
+  if (vectors.width <= vectors.count()) {
+    std::ranges::copy(vectors.values, points.values.begin());
+    return points;
+  }
+  points = points_with_gram(gram(vectors, Centring::kMean));
+  for (std::uint32_t k = 0; k < points.count(); ++k) {
+    if (first[k] != k) std::ranges::copy(points.row(first[k]), points.row(k).begin());
+  }
   return points;
+}
+
+Draft by_found_centres(const RowsView<float>& vectors, std::uint32_t groups, Stream stream) {
+  const std::vector<std::uint32_t> first = first_equal_rows(vectors);
+  std::uint32_t distinct = 0;
+  for (std::uint32_t k = 0; k < first.size(); ++k) distinct += first[k] == k ? 1 : 0;
+  Draft draft;
+  if (distinct <= groups) {
+    draft.groups = sets_of(first, vectors.count());
+  } else {
+    const KMeansOptions search{.clusters = groups, .max_iterations = kIterations};
+    draft.groups = sets_of(k_means(points_of(vectors, first), search, stream).cluster, groups);
+  }
+  if (distinct < groups) {
+    draft.notes.push_back(too_few_distinct(groups, distinct, "vector", draft.groups.size()));
+  } else if (draft.groups.size() < groups) {
+    draft.notes.push_back(fmt::format("grouping.groups: {}, but {} formed: some vectors differ by less than rounding",
+                                      groups, draft.groups.size()));
+  }
+  return draft;
 }
 
 Draft by_centre(const std::vector<std::uint32_t>& centre_of_client, std::uint32_t centres) {
@@ -44,9 +71,7 @@ Result<Draft> group_nearest_centre(const GroupingOptions& options, const Groupin
   if (input.centres.empty()) {
     const std::uint32_t groups = *call.groups;
     if (input.vectors.width > input.vectors.count()) MUSTER_TRY(check_pairs("nearest-centre", input.vectors.count()));
-    Stream stream = grouping_stream(call);
-    const KMeansOptions search{.clusters = groups, .max_iterations = kIterations};
-    return by_centre(k_means(points_of(input.vectors), search, stream).cluster, groups);
+    return by_found_centres(input.vectors, groups, grouping_stream(call));
   }
   const std::uint32_t centres = input.centres.count();
   if (options.groups && *options.groups != centres) {

@@ -1,5 +1,6 @@
-// Methods that compare the directions of updates, and what they do with clients whose update is zero and has none:
-// those are left out and then join the largest group. Internal to the stage.
+// What methods that compare vectors share. Clients whose vectors are the same, or whose updates point in the same
+// direction, are never separated to reach a number of groups. Clients whose update is zero have no direction: they are
+// left out and then join the largest group. Internal to the stage.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,27 @@
 
 namespace muster {
 
+// 1 - cosine up to which two directions are one: what rounding leaves of 0, with room to spare.
+inline constexpr double kSameDirection = 1e-6;
+
 // The updates that are not zero.
 struct Directed {
   std::vector<std::uint32_t> clients;  // ascending
   Rows<double> gram;                   // of their updates
+  std::vector<std::uint32_t> leader;   // position -> the first position with the same direction
+  std::uint32_t directions = 0;        // distinct ones
 };
 [[nodiscard]] Directed directed_updates(const RowsView<float>& updates);
+
+// 1 - cosine of all pairs, from their Gram matrix. A zero row is at distance 1 from all others but zero rows.
+[[nodiscard]] Rows<double> cosine_distances(Rows<double> gram);
+
+// For each row the first one that equals it.
+[[nodiscard]] std::vector<std::uint32_t> first_equal_rows(const RowsView<float>& rows);
+
+// The note for when there are fewer groups than wanted because clients have so few distinct `things`.
+[[nodiscard]] std::string too_few_distinct(std::uint32_t wanted, std::uint32_t distinct, const char* things,
+                                           std::size_t formed);
 
 // The draft for groups of positions in `directed`, with the other clients in the largest group, the first of equals.
 // `wanted` groups were asked for; a note says why there are fewer.

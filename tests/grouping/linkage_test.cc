@@ -166,6 +166,30 @@ TEST(Agglomerative, WantsEitherAThresholdOrANumber) {
             "grouping.metric: \"l3\", want l1 | l2 | cosine");
 }
 
+TEST(Agglomerative, NeverSeparatesEqualVectorsToReachANumber) {
+  std::vector<std::string> notes;
+  for (const std::size_t width : {3u, 3000u}) {
+    const Rows<float> two = random_rows(2, width, 3);
+    Rows<float> rows(40, width);
+    for (std::uint32_t k = 0; k < 40; ++k) std::ranges::copy(two.row(k % 2), rows.row(k).begin());
+    for (const char* const metric : {"l1", "l2", "cosine"}) {
+      for (const char* const linkage : {"single", "complete", "average", "ward"}) {
+        if (std::string(linkage) == "ward" && std::string(metric) != "l2") continue;
+        const GroupingOptions options{.method = "agglomerative", .groups = 5, .metric = metric, .linkage = linkage};
+        EXPECT_EQ(groups_by(options, rows, &notes), bundle_lists(40, 2)) << metric << " " << linkage;
+        EXPECT_EQ(notes, std::vector<std::string>{fmt::format(
+                             "grouping.groups: 5, but the clients have only 2 distinct {}s; 2 groups formed",
+                             std::string(metric) == "cosine" ? "direction" : "vector")});
+      }
+    }
+  }
+}
+
+TEST(Agglomerative, TakesZeroVectorsAsAlikeByCosine) {
+  const GroupingOptions options{.method = "agglomerative", .groups = 3, .metric = "cosine", .linkage = "complete"};
+  EXPECT_EQ(groups_by(options, rows_of({{0, 0}, {1, 0}, {0, 0}, {0, 1}, {2, 0}})), (Lists{{0, 2}, {1, 4}, {3}}));
+}
+
 TEST(Agglomerative, FollowsClientsThatChangePlaces) {
   const Rows<float> rows = random_rows(40, 6, 9);
   const std::vector<std::uint32_t> order = random_order(40, 3);

@@ -21,9 +21,26 @@ TEST(NearestCentre, FindsCentresOfShortAndOfLongVectors) {
   }
   EXPECT_EQ(groups_by({.method = "nearest-centre", .groups = 6}, random_rows(6, 10, 1)).size(), 6u);
   EXPECT_EQ(groups_by({.method = "nearest-centre", .groups = 1}, random_rows(6, 10, 1)).size(), 1u);
+}
+
+TEST(NearestCentre, NeverSeparatesEqualVectorsToReachANumber) {
   std::vector<std::string> notes;
-  EXPECT_EQ(groups_by({.method = "nearest-centre", .groups = 3}, Rows<float>(5, 8), &notes).size(), 1u);
-  EXPECT_EQ(notes.size(), 1u);
+  for (const std::size_t width : {5u, 200u, 3000u}) {
+    const Rows<float> two = random_rows(2, width, 3);
+    const Rows<float> seven = random_rows(7, width, 4);
+    Rows<float> pairs(40, width), sevens(42, width);
+    for (std::uint32_t k = 0; k < 40; ++k) std::ranges::copy(two.row(k % 2), pairs.row(k).begin());
+    for (std::uint32_t k = 0; k < 42; ++k) std::ranges::copy(seven.row(k % 7), sevens.row(k).begin());
+    EXPECT_EQ(groups_by({.method = "nearest-centre", .groups = 3}, pairs, &notes), bundle_lists(40, 2));
+    EXPECT_EQ(notes, std::vector<std::string>{
+                         "grouping.groups: 3, but the clients have only 2 distinct vectors; 2 groups formed"});
+    for (const std::uint32_t groups : {3u, 6u, 7u}) {
+      const Lists formed = groups_by({.method = "nearest-centre", .groups = groups}, sevens, &notes);
+      EXPECT_EQ(formed.size(), groups);
+      EXPECT_TRUE(notes.empty());
+      for (const auto& group : formed) EXPECT_EQ(group.size() % 6, 0u);  // all six of a kind
+    }
+  }
 }
 
 TEST(NearestCentre, RefusesCentresThatDoNotFit) {

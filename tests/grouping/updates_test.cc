@@ -124,7 +124,55 @@ TEST_P(EitherMeasure, PutsZeroUpdatesInTheLargestGroup) {
                        "2 clients have zero updates, which have no direction; they are in the largest group"});
   const Rows<float> nothing(3, 4);
   EXPECT_EQ(groups_by({.method = GetParam(), .groups = 2}, nothing, &notes), (Lists{{0, 1, 2}}));
-  EXPECT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes,
+            std::vector<std::string>{"all updates are zero and have no direction; all clients are in one group"});
+}
+
+TEST_P(EitherMeasure, NeverSeparatesUpdatesOfOneDirection) {
+  const GroupingOptions three{.method = GetParam(), .groups = 3};
+  std::vector<std::string> notes;
+  // Forty times the same, then lengths that rounding makes point slightly elsewhere; few numbers and many.
+  for (const std::size_t width : {5u, 3000u, 20000u}) {
+    const Rows<float> one = random_rows(2, width, 6);
+    Rows<float> same(40, width), scaled(40, width), two(40, width);
+    for (std::uint32_t k = 0; k < 40; ++k) {
+      for (std::size_t c = 0; c < width; ++c) {
+        same.row(k)[c] = one.row(0)[c];
+        scaled.row(k)[c] = one.row(0)[c] * (0.1f + 0.37f * static_cast<float>(k));
+        two.row(k)[c] = one.row(k % 2)[c] * (0.1f + 0.37f * static_cast<float>(k));
+      }
+    }
+    const std::vector<std::string> one_direction{
+        "grouping.groups: 3, but the clients have only 1 distinct update direction; 1 group formed"};
+    EXPECT_EQ(groups_by(three, same, &notes), bundle_lists(40, 1)) << width;
+    EXPECT_EQ(notes, one_direction);
+    EXPECT_EQ(groups_by(three, scaled, &notes), bundle_lists(40, 1)) << width;
+    EXPECT_EQ(notes, one_direction);
+    EXPECT_EQ(groups_by(three, two, &notes), bundle_lists(40, 2)) << width;
+    EXPECT_EQ(notes,
+              std::vector<std::string>{
+                  "grouping.groups: 3, but the clients have only 2 distinct update directions; 2 groups formed"});
+    EXPECT_EQ(groups_by({.method = GetParam(), .groups = 2}, two, &notes), bundle_lists(40, 2)) << width;
+    EXPECT_TRUE(notes.empty());
+  }
+}
+
+TEST_P(EitherMeasure, KeepsEqualUpdatesTogetherWhereThereAreMoreDirectionsThanGroups) {
+  // Twelve directions, each five times.
+  const Rows<float> directions = random_rows(12, 40, 17);
+  Rows<float> rows(60, 40);
+  for (std::uint32_t k = 0; k < 60; ++k) std::ranges::copy(directions.row(k % 12), rows.row(k).begin());
+  for (const std::uint32_t groups : {2u, 5u, 11u, 12u}) {
+    const Lists formed = groups_by({.method = GetParam(), .groups = groups}, rows);
+    EXPECT_EQ(formed.size(), groups);
+    for (const auto& group : formed) {
+      for (const std::uint32_t client : group) {
+        for (std::uint32_t twin = client % 12; twin < 60; twin += 12) {
+          EXPECT_TRUE(std::ranges::binary_search(group, twin)) << client << " without " << twin;
+        }
+      }
+    }
+  }
 }
 
 TEST_P(EitherMeasure, AnswersForOneGroupAndForAsManyAsClients) {
