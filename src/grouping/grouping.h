@@ -62,8 +62,8 @@ struct GroupingOptions {
   std::optional<double> threshold;              // clusters nearer than this are merged
   std::optional<double> min_gap;                // share of the largest distance that a gap must have
   std::optional<bool> weighted;                 // votes count by samples
-  std::optional<double> epsilon_mean;           // split when the mean update is shorter than this
-  std::optional<double> epsilon_max;            // and the longest update longer than this
+  std::optional<double> epsilon_mean;           // split only if the mean update is shorter than this; default 0.4
+  std::optional<double> epsilon_max;            // and the longest update is longer than this; default 1.6
 };
 
 // What a method may look at. Rows and lists have an entry per client, or are empty where a method does without.

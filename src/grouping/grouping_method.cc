@@ -104,7 +104,8 @@ std::deque<GroupingMethod> built_in_methods() {
       {.entry = {.name = "argmin-loss",
                  .summary = "each client joins the model that has the smallest loss on its data",
                  .keys = {"groups"},
-                 .need = kVectors},
+                 .need = kVectors,
+                 .takes_broken_vectors = true},
        .group = group_argmin_loss},
   };
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace muster {
 namespace {
@@ -15,7 +16,7 @@ Status check_finite(const char* what, std::span<const float> values) {
 
 Status check_width(const char* what, std::size_t width, std::size_t wanted) {
   if (width == wanted) return {};
-  return failure("{}: {} numbers, want {} as the groups have", what, width, wanted);
+  return failure("{}: {} numbers, want {} as in the groups", what, width, wanted);
 }
 
 // In several sums side by side: one alone would wait for each addition.
@@ -104,9 +105,12 @@ Result<Placement> nearest_head(const RowsView<float>& heads, std::span<const flo
 
 Result<Placement> smallest_loss(std::span<const float> losses) {
   if (losses.empty()) return failure("losses: none, want one of each model");
-  MUSTER_TRY(check_finite("losses", losses));
-  const auto smallest = std::ranges::min_element(losses);
-  return Placement{.group = static_cast<std::uint32_t>(smallest - losses.begin()), .dissimilarity = *smallest};
+  Placement best{.group = 0, .dissimilarity = std::numeric_limits<double>::infinity()};
+  for (std::uint32_t model = 0; model < losses.size(); ++model) {
+    if (!std::isfinite(losses[model]) || losses[model] >= best.dissimilarity) continue;
+    best = {.group = model, .dissimilarity = losses[model]};
+  }
+  return best;
 }
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Where a client goes that comes when the groups are there already. What is known of it and of the groups -> a group,
-// and how little it fits there. Ties go to the lowest group. Vectors of other widths or not finite are errors.
+// Where a client goes that arrives after the groups were formed. What is known of it and of the groups -> a group, and
+// how little it fits there. Ties go to the lowest group. Vectors of another width, or not finite, are errors.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class GroupDirections {
 // The row of `heads` that is nearest in L2, e.g. to a newcomer's last layer; its distance.
 [[nodiscard]] Result<Placement> nearest_head(const RowsView<float>& heads, std::span<const float> head);
 
-// The model with the smallest loss on the newcomer's data; that loss.
+// The model with the smallest loss on the newcomer's data; that loss. A loss that is not finite counts as +infinity: if
+// none is finite, the answer is group 0 at +infinity. Fails only if there are no losses.
 [[nodiscard]] Result<Placement> smallest_loss(std::span<const float> losses);
 
 }  // namespace muster

@@ -6,27 +6,46 @@ namespace {
 
 const Rows<float> kWorked = rows_of({{1, 0}, {0.9f, 0.2f}, {-1, 0.1f}, {-0.8f, -0.1f}});
 
+// Thresholds under which every group that is not of one direction is split.
+constexpr double kAnyMean = 1e9;
+constexpr double kAnyLength = 0;
+
 TEST(Bipartition, SplitsTheWorkedUpdates) {
   for (const char* const linkage : {"", "single", "complete"}) {
-    const GroupingOptions options{.method = "bipartition", .linkage = linkage};
+    const GroupingOptions options{
+        .method = "bipartition", .linkage = linkage, .epsilon_mean = 0.056, .epsilon_max = 1.0};
     EXPECT_EQ(groups_by(options, kWorked), (Lists{{0, 1}, {2, 3}})) << linkage;
   }
-  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.056, .epsilon_max = 1.0}, kWorked),
-            (Lists{{0, 1}, {2, 3}}));
 }
 
-TEST(Bipartition, SaysBothLengthsWhereItDoesNotSplit) {
+TEST(Bipartition, SaysWhyItDoesNotSplitAndBothLengths) {
   std::vector<std::string> notes;
-  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.05}, kWorked, &notes), (Lists{{0, 1, 2, 3}}));
-  EXPECT_EQ(notes, std::vector<std::string>{
-                       "no split, above epsilon-mean: the mean update is 0.0559 long, the longest 1.005"});
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.05, .epsilon_max = 0.0}, kWorked, &notes),
+            (Lists{{0, 1, 2, 3}}));
+  EXPECT_EQ(notes, std::vector<std::string>{"no split, the mean update is not shorter than epsilon-mean = 0.05 (length "
+                                            "of the mean update 0.0559, of the longest 1.005)"});
   EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_max = 1.1}, kWorked, &notes), (Lists{{0, 1, 2, 3}}));
-  EXPECT_EQ(notes,
-            std::vector<std::string>{"no split, below epsilon-max: the mean update is 0.0559 long, the longest 1.005"});
-  EXPECT_EQ(groups_by({.method = "bipartition"}, rows_of({{1, 0}, {-1, 0}}), &notes), (Lists{{0, 1}}));
-  EXPECT_EQ(notes.size(), 1u);
-  EXPECT_EQ(groups_by({.method = "bipartition"}, rows_of({{1, 3}, {2, 6}, {0.1f, 0.3f}}), &notes), (Lists{{0, 1, 2}}));
-  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes, std::vector<std::string>{"no split, no update is longer than epsilon-max = 1.1 (length of the mean "
+                                            "update 0.0559, of the longest 1.005)"});
+  const GroupingOptions any{.method = "bipartition", .epsilon_mean = kAnyMean, .epsilon_max = kAnyLength};
+  EXPECT_EQ(groups_by(any, rows_of({{1, 0}, {-1, 0}}), &notes), (Lists{{0, 1}}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("no split, fewer than 3 clients"));
+  EXPECT_EQ(groups_by(any, rows_of({{1, 3}, {2, 6}, {0.1f, 0.3f}}), &notes), (Lists{{0, 1, 2}}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("no split, all updates point in the same direction"));
+}
+
+TEST(Bipartition, HasTheAuthorsThresholdsUnlessToldOtherwise) {
+  const auto splits = [](float mean, float longest) {
+    const Rows<float> rows = rows_of({{mean, longest}, {mean, -longest}, {mean, 0}});
+    return groups_by({.method = "bipartition"}, rows).size() > 1;
+  };
+  EXPECT_TRUE(splits(0.3f, 1.7f));
+  EXPECT_TRUE(splits(0.39f, 1.7f));
+  EXPECT_FALSE(splits(0.41f, 1.7f));
+  EXPECT_TRUE(splits(0.01f, 1.61f));
+  EXPECT_FALSE(splits(0.01f, 1.59f));
 }
 
 TEST(Bipartition, HasTheSmallestLargestCosineAcrossTheCut) {
@@ -50,7 +69,8 @@ TEST(Bipartition, HasTheSmallestLargestCosineAcrossTheCut) {
     };
     double best = 2;
     for (std::uint32_t subset = 1; subset < 511; ++subset) best = std::min(best, largest_across(subset));
-    const Lists groups = groups_by({.method = "bipartition"}, rows);
+    const Lists groups =
+        groups_by({.method = "bipartition", .epsilon_mean = kAnyMean, .epsilon_max = kAnyLength}, rows);
     ASSERT_EQ(groups.size(), 2u);
     std::uint32_t subset = 0;
     for (const std::uint32_t client : groups[0]) subset |= 1u << client;
@@ -60,7 +80,10 @@ TEST(Bipartition, HasTheSmallestLargestCosineAcrossTheCut) {
 
 TEST(Bipartition, TakesZeroUpdatesAsUnlikeAll) {
   const Rows<float> rows = rows_of({{1, 0}, {1, 0.1f}, {0, 0}, {1, -0.1f}});
-  EXPECT_EQ(groups_by({.method = "bipartition"}, rows), (Lists{{0, 1, 3}, {2}}));
+  const GroupingOptions any{.method = "bipartition", .epsilon_mean = kAnyMean, .epsilon_max = kAnyLength};
+  EXPECT_EQ(groups_by(any, rows), (Lists{{0, 1, 3}, {2}}));
+  // Zero updates are alike: both go to the same side.
+  EXPECT_EQ(groups_by(any, rows_of({{1, 0}, {0, 0}, {1, 0.1f}, {0, 0}})), (Lists{{0, 2}, {1, 3}}));
 }
 
 TEST(Bipartition, RefusesImpossibleKeys) {

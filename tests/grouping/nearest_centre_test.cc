@@ -46,7 +46,7 @@ TEST(NearestCentre, NeverSeparatesEqualVectorsToReachANumber) {
 TEST(NearestCentre, RefusesCentresThatDoNotFit) {
   const Rows<float> rows = random_rows(5, 3, 1);
   EXPECT_EQ(complaint({.method = "nearest-centre"}, rows, random_rows(2, 4, 1)),
-            "vectors: 3 numbers, want 4 as the groups have");
+            "vectors: 3 numbers, want 4 as in the groups");
   EXPECT_EQ(complaint({.method = "nearest-centre", .groups = 3}, rows, random_rows(2, 3, 1)),
             "grouping.groups: 3, want 2, the number of centres given");
   Rows<float> broken = random_rows(2, 3, 1);
@@ -59,10 +59,19 @@ TEST(ArgminLoss, JoinsTheModelThatFitsBest) {
   const Rows<float> losses = rows_of({{2, 1, 3, 9}, {0.5f, 0.5f, 1, 9}, {4, 3, 2, 9}, {1, 0.9f, 5, 9}});
   std::vector<std::string> notes;
   EXPECT_EQ(groups_by({.method = "argmin-loss"}, losses, &notes), (Lists{{0, 3}, {1}, {2}}));
-  EXPECT_EQ(notes, std::vector<std::string>{"1 of 4 models are no client's best"});
+  EXPECT_EQ(notes, std::vector<std::string>{"no client has its smallest loss with 1 of the 4 models"});
   EXPECT_EQ(groups_by({.method = "argmin-loss", .groups = 4}, losses), (Lists{{0, 3}, {1}, {2}}));
   EXPECT_EQ(complaint({.method = "argmin-loss", .groups = 3}, losses),
             "grouping.groups: 3, want 4, the number of models whose losses are given");
+}
+
+TEST(ArgminLoss, TakesALossThatIsNotFiniteAsInfinite) {
+  const float nan = std::nanf("");
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<std::string> notes;
+  EXPECT_EQ(groups_by({.method = "argmin-loss"}, rows_of({{nan, 5}, {1, -infinity}, {nan, infinity}}), &notes),
+            (Lists{{0}, {1, 2}}));
+  EXPECT_EQ(notes, std::vector<std::string>{"1 of 3 clients have no finite loss and join the first model"});
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(Newcomers, ThatDoNotFitAreRefused) {
   const auto directions = GroupDirections::make(rows_of({{1, 0}, {0, 1}}), sizes);
   ASSERT_TRUE(directions);
   const auto message = [](const auto& result) { return result ? std::string() : result.error().message; };
-  EXPECT_EQ(message(directions->place(std::vector<float>{1})), "update: 1 numbers, want 2 as the groups have");
+  EXPECT_EQ(message(directions->place(std::vector<float>{1})), "update: 1 numbers, want 2 as in the groups");
   EXPECT_EQ(message(directions->place(std::vector<float>{1, std::nanf("")})), "update: nan at 1, want finite numbers");
   EXPECT_EQ(message(GroupDirections::make(rows_of({{1, 0}}), sizes)),
             "directions: 1 for 2 groups, want one of each group");
@@ -65,7 +65,19 @@ TEST(Newcomers, ThatDoNotFitAreRefused) {
   EXPECT_FALSE(nearest_head({}, std::vector<float>{1}));
   EXPECT_FALSE(nearest_head(rows_of({{1, 0}}), std::vector<float>{1}));
   EXPECT_FALSE(smallest_loss({}));
-  EXPECT_FALSE(smallest_loss(std::vector<float>{1, std::nanf("")}));
+}
+
+TEST(Newcomers, TakeALossThatIsNotFiniteAsInfinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  const auto rest = smallest_loss(std::vector<float>{nan, 3, -kInfinity, 2, kInfinity});
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->group, 3u);
+  EXPECT_EQ(rest->dissimilarity, 2);
+  const auto none = smallest_loss(std::vector<float>{nan, kInfinity, nan});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->group, 0u);
+  EXPECT_EQ(none->dissimilarity, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
