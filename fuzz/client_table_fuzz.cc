@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           GroupingOptions options{.method = entry.name};
           for (const std::string& key : entry.keys) {
             if (key == "groups") options.groups = 2;
+            if (key == "size") options.size = 2;
           }
           (void)form_groups(options, {.samples = samples, .labels = *labels}, {});
         }

@@ -11,10 +11,10 @@
 #include "app/commands.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "recipe/recipe.h"
 #include "grouping/client_table.h"
 #include "grouping/group_picture.h"
 #include "grouping/quality.h"
+#include "recipe/recipe.h"
 
 namespace muster {
 namespace {
@@ -26,7 +26,6 @@ struct Arguments {
   std::string labels, vectors, sizes, edges, truth, plot;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
-  std::uint32_t threads = 0;
   bool quiet = false;
   bool json = false;
 };
@@ -298,20 +297,28 @@ Result<std::vector<Answer>> compare_all(const Arguments& arguments, const Client
     if (entry.need == GroupingNeed::kLabels && clients.labels.width == 0) continue;
     if (entry.need == GroupingNeed::kVectors && clients.vectors.width == 0) continue;
     if (entry.name == "argmin-loss") continue;  // its vectors are losses, which no other method groups by
+    // random takes a size or a quota of samples; where both are set, for other methods, it takes the size.
+    const bool sized = has(entry, "size") && std::ranges::any_of(arguments.settings, [&](const std::string& setting) {
+                         return key_of(setting) == "size";
+                       });
+    const auto is_quota = [](const std::string& key) { return key == "min-samples" || key == "max-clients"; };
     std::vector<std::string> own;
     for (const std::string& setting : arguments.settings) {
-      if (has(entry, key_of(setting))) own.push_back(setting);
+      const std::string key = key_of(setting);
+      if (has(entry, key) && !(sized && is_quota(key))) own.push_back(setting);
     }
     MUSTER_ASSIGN(GroupingOptions options, options_of(entry.name, own));
     std::uint32_t size = kUsualSize;
     if (options.size) size = *options.size;
     if (options.min_size) size = *options.min_size;
     size = std::clamp(size, 1u, std::max(1u, present));
-    if (has(entry, "size") && !options.size) options.size = size;
+    const bool quota = options.min_samples || options.max_clients;
+    if (has(entry, "size") && !options.size && !quota) options.size = size;
     if (has(entry, "min-size") && !options.min_size) options.min_size = size;
     if (has(entry, "groups") && !options.groups && !options.threshold) options.groups = std::max(1u, present / size);
-    if (has(entry, "min-samples") && !options.min_samples && present > 0) {
-      options.min_samples = std::max<std::uint64_t>(1, size * samples / present);
+    if (has(entry, "min-samples") && !options.min_samples && !options.size && present > 0) {
+      // size * samples / present, which cannot overflow this way: size is at most present.
+      options.min_samples = std::max<std::uint64_t>(1, samples / present * size + samples % present * size / present);
     }
     if (entry.name == "kmeans-deal" && clients.labels.width == 0 && !options.clusters) {
       options.clusters = std::min(size, present);
@@ -393,7 +400,6 @@ void add_group_command(Command program) {
   command.add_option("--set", arguments->settings, "key=value of the method, repeatable").one_at_a_time();
   command.add_option("--seed", arguments->seed, "Of everything random").show_default();
   command.add_option("--plot", arguments->plot, "F.svg or F.png: the groups as stacked bars of their classes");
-  command.add_option("--threads", arguments->threads, "Accepted as everywhere; grouping uses one core");
   command.add_flag("--quiet", arguments->quiet, "No notes on stderr");
   command.add_flag("--json", arguments->json, "As one JSON object");
   command.set_footer(

@@ -17,8 +17,11 @@ std::deque<GroupingMethod> built_in_methods() {
   using enum GroupingNeed;
   return {
       {.entry = {.name = "singletons", .summary = "every client is its own group", .keys = {}}, .group = {}},
-      {.entry = {.name = "random", .summary = "groups of `size` drawn at random", .keys = {"size"}},
-       .group = group_random},
+      {.entry = {.name = "random",
+                 .summary = "drawn at random: groups of `size`, or up to `min-samples` or `max-clients`",
+                 .keys = {"size", "min-samples", "max-clients"}},
+       .group = group_random,
+       .check = check_random},
       {.entry = {.name = "inter-cluster",
                  .summary = "one client from each cluster of like clients in every group",
                  .keys = {"groups", "max-iterations", "rows"},

@@ -25,8 +25,9 @@ Result<Draft> group_inter_cluster(const GroupingOptions& options, const Grouping
 
   const bool trivial = clusters == 1 || capacity == 1 || input.labels.width == 1;
   if (!trivial && std::uint64_t{clients} * clusters > kMostPairs) {
-    return usage_error("grouping.groups: {} of {} clients, want {} or more: so many small clusters do not fit memory",
-                       groups, clients, std::uint64_t{clients} * clients / kMostPairs + 1);
+    return usage_error(
+        "grouping.groups: {} for {} clients, want {} or more: fewer need more clusters than fit into memory", groups,
+        clients, std::uint64_t{clients} * clients / kMostPairs + 1);
   }
 
   Stream stream = grouping_stream(call);
@@ -46,6 +47,12 @@ Result<Draft> group_inter_cluster(const GroupingOptions& options, const Grouping
 
   Draft draft;
   draft.groups.resize(rows == "exact" ? groups : capacity);
+  if (draft.groups.size() != groups) {
+    draft.notes.push_back(
+        fmt::format("{} groups wanted, {} formed: {} clients make {} groups of {}; rows = exact forms {} and leaves {} "
+                    "clients idle",
+                    groups, capacity, clients, capacity, clusters, groups, clients - groups * clusters));
+  }
   for (std::uint32_t m = 0; m < draft.groups.size(); ++m) {
     for (const auto& cluster : members) draft.groups[m].push_back(cluster[m]);
   }

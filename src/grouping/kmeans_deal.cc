@@ -3,6 +3,8 @@
 // clients. The turn goes on from one group to the next.
 //
 // The k-means grouping of FedSeq (Zaccone et al. 2022, Algorithm 2).
+#include <algorithm>
+
 #include "grouping/groupers.h"
 #include "grouping/kmeans.h"
 #include "grouping/representers.h"
@@ -18,8 +20,10 @@ Status check_kmeans_deal(const GroupingOptions& options, const KnownAhead& ahead
 Result<Draft> group_kmeans_deal(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
   MUSTER_ASSIGN(const SampleQuota quota, chosen_quota(options));
   MUSTER_TRY(check_kmeans_deal(options, {.vectors_only = input.labels.empty()}));
+  const auto clients = static_cast<std::uint32_t>(input.samples.size());
   const auto classes = static_cast<std::uint32_t>(input.labels.width);
-  MUSTER_ASSIGN(const std::uint32_t clusters, chosen_number("clusters", options.clusters, classes));
+  MUSTER_ASSIGN(const std::uint32_t wanted, chosen_number("clusters", options.clusters, classes));
+  const std::uint32_t clusters = std::min(wanted, clients);  // more would stay empty
   Stream starts = grouping_stream(call, 0);
   const KMeansResult found =
       k_means(representers(input), {.clusters = clusters, .max_iterations = 100, .restarts = 10}, starts);

@@ -10,6 +10,7 @@ struct Open {
   std::uint64_t samples = 0;
 };
 
+// Deals clients that did not fill a group of their own out to the others.
 Status deal(std::vector<Open>& groups, const std::vector<std::uint32_t>& clients, const SampleQuota& quota) {
   std::vector<Open*> turn;
   std::uint64_t room = 0;
@@ -20,9 +21,10 @@ Status deal(std::vector<Open>& groups, const std::vector<std::uint32_t>& clients
   }
   if (room < clients.size()) {
     return usage_error(
-        "grouping.max-clients: {} leaves room for {} of {} clients that do not have grouping.min-samples = {} between "
-        "them; want more clients per group or fewer samples",
-        quota.max_clients, room, clients.size(), quota.min_samples);
+        "grouping.max-clients: {}, but the last {} clients have too few samples for a group of their own (min-samples "
+        "= "
+        "{}) and the other groups have room for {}; raise max-clients or lower min-samples",
+        quota.max_clients, clients.size(), quota.min_samples, room);
   }
   std::ranges::stable_sort(turn, {}, [](const Open* group) { return group->samples; });
   for (std::size_t dealt = 0, at = 0; dealt < clients.size(); ++at) {
@@ -54,8 +56,12 @@ Result<Draft> fill_groups(const SampleQuota& quota, std::span<const std::uint32_
   }
   Draft draft;
   if (groups.empty()) {
-    draft.notes.push_back(fmt::format("grouping.min-samples: {}, but {} clients have {} between them",
-                                      quota.min_samples, samples.size(), open.samples));
+    draft.notes.push_back(
+        samples.size() == 1
+            ? fmt::format("grouping.min-samples: {}, but the only client has {} samples; lower it", quota.min_samples,
+                          open.samples)
+            : fmt::format("grouping.min-samples: {}, but all {} clients together have {} samples; lower it",
+                          quota.min_samples, samples.size(), open.samples));
     return draft;
   }
   if (!open.members.empty()) MUSTER_TRY(deal(groups, open.members, quota));

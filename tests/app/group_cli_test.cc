@@ -73,9 +73,7 @@ TEST_F(Group, EveryMethodAnswersAsTheContractSays) {
                               "size_min", "size_mean", "size_max"}) {
       EXPECT_TRUE(answer["quality"][field].is_number()) << entry.name << " " << field;
     }
-    Words again = words;
-    again.insert(again.end(), {"--threads", "2"});
-    EXPECT_EQ(json::parse(muster(again).out)["groups"], answer["groups"]);
+    EXPECT_EQ(json::parse(muster(words).out)["groups"], answer["groups"]);
   }
 }
 
@@ -102,6 +100,22 @@ TEST_F(Group, AllComparesEveryApplicableMethodAndDrawsIt) {
   }
 }
 
+TEST_F(Group, AllTakesASizeBesideAQuotaOfSamples) {
+  const std::string counts = labels();
+  const auto row = [&](Words settings) {
+    Words words{"group", "all", "--labels", counts, "--json", "--quiet"};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    const json all = json::parse(muster(words).out);
+    for (const json& method : all["methods"]) {
+      if (method["method"] == "random") return method;
+    }
+    return json();
+  };
+  EXPECT_EQ(row({"size=3", "min-samples=200"})["quality"]["size_max"], 3);
+  EXPECT_EQ(row({"max-clients=4", "min-samples=100000"})["idle"].size(), 0u);  // 30 clients in groups of four and more
+  EXPECT_EQ(row({})["quality"]["size_max"], 5);
+}
+
 TEST_F(Group, GroupsNeverCrossEdges) {
   const Finished finished =
       muster({"group", "random", "--labels", labels(), "--edges", column("edge", 2), "--set", "size=4", "--json"});
@@ -115,7 +129,7 @@ TEST_F(Group, GroupsNeverCrossEdges) {
 
 TEST_F(Group, DrawsAPngToo) {
   const std::string picture = (scratch_.path() / "groups.png").string();
-  const Finished finished = muster({"group", "random", "--labels", labels(), "--plot", picture});
+  const Finished finished = muster({"group", "random", "--labels", labels(), "--set", "size=5", "--plot", picture});
   ASSERT_EQ(finished.status, 0) << finished.err;
   std::ifstream in(picture, std::ios::binary);
   const std::string png{std::istreambuf_iterator<char>(in), {}};
@@ -134,14 +148,19 @@ TEST_F(Group, MistakesAreOneLineWithTheRightStatus) {
   expect_error({"group", "inter-cluster", "--labels", counts, "--set", "groups=31"}, 2,
                AllOf(HasSubstr("31"), HasSubstr("30")));
   expect_error({"group", "gap-voting", "--labels", counts}, 2, HasSubstr("vectors"));
-  expect_error({"group", "random"}, 2, HasSubstr("--labels"));
+  expect_error({"group", "random", "--labels", counts}, 2, HasSubstr("grouping.size: not set"));
+  expect_error({"group", "random", "--set", "size=5"}, 2, HasSubstr("--labels"));
+  expect_error({"group", "random", "--labels", counts, "--threads", "2"}, 2, HasSubstr("--threads"));
   expect_error({"group", "random", "--labels", counts, "--plot", "x.jpg"}, 2, HasSubstr("x.jpg"));
   expect_error({"group", "random", "--sizes", column("sizes", 7), "--plot", "x.svg"}, 2, HasSubstr("--labels"));
-  expect_error({"group", "random", "--labels", "none.csv"}, 1, HasSubstr("none.csv"));
-  expect_error({"group", "random", "--labels", file("ragged.csv", "1,2\n3\n")}, 1, HasSubstr("ragged.csv: line 2"));
-  expect_error({"group", "random", "--labels", file("minus.csv", "1,2\n3,-1\n")}, 1, HasSubstr("'-1'"));
-  expect_error({"group", "random", "--labels", file("zeros.csv", "0,0\n0,0\n")}, 1, HasSubstr("training samples"));
-  expect_error({"group", "random", "--labels", counts, "--vectors", file("two.csv", "1\n2\n")}, 1,
+  expect_error({"group", "random", "--labels", "none.csv", "--set", "size=2"}, 1, HasSubstr("none.csv"));
+  expect_error({"group", "random", "--labels", file("ragged.csv", "1,2\n3\n"), "--set", "size=2"}, 1,
+               HasSubstr("ragged.csv: line 2"));
+  expect_error({"group", "random", "--labels", file("minus.csv", "1,2\n3,-1\n"), "--set", "size=2"}, 1,
+               HasSubstr("'-1'"));
+  expect_error({"group", "random", "--labels", file("zeros.csv", "0,0\n0,0\n"), "--set", "size=2"}, 1,
+               HasSubstr("training samples"));
+  expect_error({"group", "random", "--labels", counts, "--vectors", file("two.csv", "1\n2\n"), "--set", "size=2"}, 1,
                AllOf(HasSubstr("two.csv"), HasSubstr("30")));
   expect_error({"group", "agglomerative", "--vectors", file("nan.csv", "1,2\nnan,1\n3,4\n"), "--set", "groups=2"}, 1,
                AllOf(HasSubstr("client 1"), HasSubstr("nan")));

@@ -47,8 +47,9 @@ GroupingOptions options_for(const GrouperEntry& entry) {
   GroupingOptions options{.method = entry.name};
   const auto has = [&](const char* key) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
   if (has("groups") && entry.name != "argmin-loss") options.groups = 6;
-  if (has("min-samples")) options.min_samples = 300;
-  if (has("max-clients")) options.max_clients = 10;
+  if (has("size")) options.size = 5;
+  if (has("min-samples") && !options.size) options.min_samples = 300;
+  if (has("max-clients") && !options.size) options.max_clients = 10;
   if (has("score")) options.score = "cosine";  // the vectors are not probabilities
   return options;
 }
@@ -127,7 +128,8 @@ TEST(FormGroups, RefusesWhatTheMethodDoesNotKnow) {
   EXPECT_NE(unknown.error().message.find("did you mean 'random'"), std::string::npos) << unknown.error().message;
   const auto foreign = form_groups({.method = "random", .lambda = 1.0}, federation.input(), {});
   ASSERT_FALSE(foreign);
-  EXPECT_EQ(foreign.error().message, "grouping.lambda: not a key of random, whose keys are size");
+  EXPECT_EQ(foreign.error().message,
+            "grouping.lambda: not a key of random, whose keys are size, min-samples, max-clients");
   const auto none = form_groups({.method = "singletons", .size = 2}, federation.input(), {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, "grouping.size: not a key of singletons, which has none");
@@ -142,9 +144,9 @@ TEST(FormGroups, SaysWhatIsImpossible) {
   ASSERT_FALSE(zero);
   EXPECT_EQ(zero.error().message, "grouping.size: 0, want >= 1");
   const std::vector<std::uint32_t> nobody(4);
-  EXPECT_FALSE(form_groups({.method = "random"}, {.samples = nobody}, {}));
+  EXPECT_FALSE(form_groups({.method = "random", .size = 2}, {.samples = nobody}, {}));
   EXPECT_FALSE(form_groups({.method = "singletons"}, {.samples = nobody}, {}));
-  EXPECT_FALSE(form_groups({.method = "random"}, {.samples = nobody, .edges = federation.edges}, {}));
+  EXPECT_FALSE(form_groups({.method = "random", .size = 2}, {.samples = nobody, .edges = federation.edges}, {}));
 }
 
 TEST(FormGroups, AnEdgeThatIsTooSmallStaysIdleWithANote) {
@@ -218,6 +220,44 @@ TEST(Random, DrawsAnewEveryRound) {
   const auto two = form_groups({.method = "random", .size = 3}, {.samples = samples}, {.round = 2});
   EXPECT_EQ(one->grouping.count(), 10u);
   EXPECT_NE(lists_of(one->grouping), lists_of(two->grouping));
+}
+
+TEST(Random, FillsGroupsToAQuotaOfSamples) {
+  // FedSeq's numbers: 500 clients of 100 samples, 800 and 11 by default: 62 groups of 8, four of them with one more.
+  const std::vector<std::uint32_t> samples(500, 100);
+  const GroupingOptions options{.method = "random", .min_samples = 800};
+  const auto formed = form_groups(options, {.samples = samples}, {.seed = 2});
+  ASSERT_TRUE(formed) << formed.error().message;
+  EXPECT_EQ(formed->grouping.count(), 62u);
+  EXPECT_TRUE(formed->grouping.idle().empty());
+  int nines = 0;
+  for (const auto& group : lists_of(formed->grouping)) {
+    EXPECT_TRUE(group.size() == 8 || group.size() == 9) << group.size();
+    nines += group.size() == 9 ? 1 : 0;
+  }
+  EXPECT_EQ(nines, 4);
+  const auto again = form_groups({.method = "random", .max_clients = 11}, {.samples = samples}, {.seed = 2});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(lists_of(again->grouping), lists_of(formed->grouping));
+  const auto other = form_groups(options, {.samples = samples}, {.seed = 3});
+  ASSERT_TRUE(other);
+  EXPECT_NE(lists_of(other->grouping), lists_of(formed->grouping));
+
+  const auto few = form_groups({.method = "random", .max_clients = 3}, {.samples = std::span(samples).first(9)}, {});
+  ASSERT_TRUE(few);
+  for (const auto& group : lists_of(few->grouping)) EXPECT_EQ(group.size(), 3u);
+}
+
+TEST(Random, TakesASizeOrAQuotaAndNotBoth) {
+  EXPECT_EQ(refusal({.method = "random"}),
+            "grouping.size: not set, want clients per group; or set min-samples and max-clients instead");
+  EXPECT_EQ(refusal({.method = "random", .size = 4, .min_samples = 300}),
+            "grouping.size: 4, but grouping.min-samples is set too; want size, or min-samples and max-clients");
+  EXPECT_EQ(refusal({.method = "random", .size = 4, .max_clients = 9}),
+            "grouping.size: 4, but grouping.max-clients is set too; want size, or min-samples and max-clients");
+  EXPECT_EQ(refusal({.method = "random", .size = 4}), "");
+  EXPECT_EQ(refusal({.method = "random", .max_clients = 4}), "");
+  EXPECT_EQ(refusal({.method = "random", .min_samples = 4}), "");
 }
 
 }  // namespace

@@ -229,7 +229,25 @@ TEST(InterCluster, RefusesMoreClustersThanFitMemory) {
   const auto formed = form_groups({.method = "inter-cluster", .groups = 5}, {.samples = samples, .labels = labels}, {});
   ASSERT_FALSE(formed);
   EXPECT_EQ(formed.error().message,
-            "grouping.groups: 5 of 40000 clients, want 12 or more: so many small clusters do not fit memory");
+            "grouping.groups: 5 for 40000 clients, want 12 or more: fewer need more clusters than fit into memory");
+}
+
+TEST(InterCluster, SaysWhenThereAreOtherThanTheWantedGroups) {
+  const LabelledClients given = dirichlet_clients(100, 5, 0.5, 20, 200, 3);
+  const auto notes = [&](std::uint32_t groups, const char* rows) {
+    const auto formed = form_groups({.method = "inter-cluster", .groups = groups, .rows = rows}, given.input(), {});
+    EXPECT_TRUE(formed);
+    return formed ? formed->notes : std::vector<std::string>();
+  };
+  EXPECT_EQ(notes(60, ""),
+            std::vector<std::string>{"60 groups wanted, 100 formed: 100 clients make 100 groups of 1; rows = exact "
+                                     "forms 60 and leaves 40 clients idle"});
+  EXPECT_EQ(notes(30, "all"),
+            std::vector<std::string>{"30 groups wanted, 33 formed: 100 clients make 33 groups of 3; rows = exact forms "
+                                     "30 and leaves 10 clients idle"});
+  EXPECT_TRUE(notes(60, "exact").empty());
+  EXPECT_TRUE(notes(20, "all").empty());
+  EXPECT_TRUE(notes(100, "all").empty());
 }
 
 TEST(InterCluster, NamesBadKeys) {

@@ -93,6 +93,9 @@ TEST(KMeansDeal, ComparesVectorsWhereThereAreAny) {
 }
 
 TEST(KMeansDeal, TakesMoreClustersThanClients) {
+  // As many as a recipe can say: they would not fit into memory.
+  EXPECT_EQ(grouped({.method = "kmeans-deal", .max_clients = 3, .clusters = 0xffffffff}, kinds(6, 3).input(), 1),
+            grouped({.method = "kmeans-deal", .max_clients = 3, .clusters = 6}, kinds(6, 3).input(), 1));
   EXPECT_EQ(grouped({.method = "kmeans-deal", .max_clients = 3, .clusters = 50}, kinds(6, 3).input(), 1).size(), 2u);
   const auto zero = form_groups({.method = "kmeans-deal", .clusters = 0}, kinds(6, 3).input(), {});
   ASSERT_FALSE(zero);

@@ -55,8 +55,8 @@ TEST(SampleQuota, RefusesWhatDoesNotFit) {
   EXPECT_EQ(draft.error().code, ErrorCode::kUsage);
   EXPECT_EQ(
       draft.error().message,
-      "grouping.max-clients: 3 leaves room for 0 of 2 clients that do not have grouping.min-samples = 100 between "
-      "them; want more clients per group or fewer samples");
+      "grouping.max-clients: 3, but the last 2 clients have too few samples for a group of their own (min-samples "
+      "= 100) and the other groups have room for 0; raise max-clients or lower min-samples");
 }
 
 TEST(SampleQuota, NotesWhenThereIsNotEvenOneGroup) {
@@ -64,7 +64,11 @@ TEST(SampleQuota, NotesWhenThereIsNotEvenOneGroup) {
   ASSERT_TRUE(draft);
   EXPECT_TRUE(draft->groups.empty());
   ASSERT_EQ(draft->notes.size(), 1u);
-  EXPECT_EQ(draft->notes[0], "grouping.min-samples: 100, but 2 clients have 70 between them");
+  EXPECT_EQ(draft->notes[0], "grouping.min-samples: 100, but all 2 clients together have 70 samples; lower it");
+  const auto one = in_order({.min_samples = 100, .max_clients = 3}, {30});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->notes,
+            std::vector<std::string>{"grouping.min-samples: 100, but the only client has 30 samples; lower it"});
 }
 
 }  // namespace
