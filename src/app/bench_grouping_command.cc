@@ -47,7 +47,7 @@ Status bench_grouping(const Arguments& arguments) {
 void add_bench_grouping_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
-  Command command = bench.add_command("grouping", "Seconds of every expensive grouping method, and their growth");
+  Command command = bench.add_command("grouping", "How long the expensive grouping methods take, and how that grows with the clients");
   command.add_option("--case", arguments->options.only, "Only the cases with this in their name, e.g. inter-cluster");
   command.add_flag("--large", arguments->options.large, "Also 100,000 clients on one edge");
   command.add_flag("--json", arguments->json, "The result as one JSON object");

@@ -53,7 +53,8 @@ Status check_rows(const std::string& file, std::size_t rows, std::size_t clients
 Result<Clients> read_clients(const Arguments& arguments) {
   Clients clients;
   if (arguments.labels.empty() && arguments.vectors.empty() && arguments.sizes.empty()) {
-    return usage_error("group: nothing is known of the clients; give --labels F.csv, --vectors F.csv or --sizes F.csv");
+    return usage_error(
+        "group: no clients; give a file that describes them: --labels F.csv, --vectors F.csv or --sizes F.csv");
   }
   std::string first;  // the file that tells how many clients there are
   if (!arguments.labels.empty()) {
@@ -66,8 +67,10 @@ Result<Clients> read_clients(const Arguments& arguments) {
     std::vector<std::uint32_t> ascending(clients.labels.width);
     std::iota(ascending.begin(), ascending.end(), 0u);
     if (ascending.size() > 1 && std::ranges::equal(clients.labels.row(0), ascending)) {
-      clients.notes.push_back(fmt::format(
-          "{}: the first row, 0,1,2,..., is read as a client; a header needs a name that is not a number", first));
+      clients.notes.push_back(
+          fmt::format("{}: the first row, 0,1,2,..., is taken for a client, not for a header: a header has a name that "
+                      "is not a number",
+                      first));
     }
   }
   if (!arguments.sizes.empty()) {
@@ -126,6 +129,8 @@ struct Answer {
   Rows<std::uint64_t> counts;
 };
 
+constexpr std::uint64_t kMatchedPairs = 4'000'000;  // of groups and true clusters: a few seconds at worst
+
 Answer answer_of(const GroupingOptions& options, const Clients& clients, std::uint64_t seed) {
   Answer answer{.method = options.method};
   const auto begun = std::chrono::steady_clock::now();
@@ -142,7 +147,15 @@ Answer answer_of(const GroupingOptions& options, const Clients& clients, std::ui
     answer.counts = group_counts(grouping, clients.labels);
     answer.quality = judge_groups(answer.counts);
   }
-  if (!clients.truth.empty()) answer.agreement = agreement(grouping, clients.truth);
+  if (!clients.truth.empty()) {
+    const std::uint64_t clusters = std::uint64_t{std::ranges::max(clients.truth)} + 1;  // they are numbered from 0
+    if (grouping.count() * clusters <= kMatchedPairs) {
+      answer.agreement = agreement(grouping, clients.truth);
+    } else {
+      answer.formed.notes.push_back(
+          fmt::format("--truth: {} groups and {} true clusters are too many to match", grouping.count(), clusters));
+    }
+  }
   return answer;
 }
 
@@ -333,7 +346,8 @@ Status group(const Arguments& arguments) {
     return usage_error("--plot: {}, want a file that ends in .svg or .png", arguments.plot);
   }
   if (!arguments.plot.empty() && arguments.labels.empty()) {
-    return usage_error("--plot: {}: bars are drawn by class, which needs --labels F.csv", arguments.plot);
+    return usage_error("--plot: {}, but the bars show classes, which are only known with --labels F.csv",
+                       arguments.plot);
   }
   const bool all = arguments.method == "all";
   GroupingOptions options;
@@ -398,10 +412,10 @@ void add_group_command(Command program) {
   command.add_option("--edges", arguments->edges, "F.csv: the edge of each client; no group crosses edges");
   command.add_option("--truth", arguments->truth, "F.csv: the true cluster of each client, to compare with");
   command.add_option("--set", arguments->settings, "key=value of the method, repeatable").one_at_a_time();
-  command.add_option("--seed", arguments->seed, "Of everything random").show_default();
+  command.add_option("--seed", arguments->seed, "Seed of everything random").show_default();
   command.add_option("--plot", arguments->plot, "F.svg or F.png: the groups as stacked bars of their classes");
   command.add_flag("--quiet", arguments->quiet, "No notes on stderr");
-  command.add_flag("--json", arguments->json, "As one JSON object");
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
   command.set_footer(
       "Examples:\n"
       "  muster data partition blobs --set data.partition=dirichlet --set data.alpha=0.1 --out labels.csv\n"

@@ -74,8 +74,8 @@ Result<BalancedClusters> balanced_clusters(const RowsView<std::uint32_t>& labels
   }
   // V . S <= |V|_1 |S|_1. A path visits every cluster once, and prices start in the range of the gains.
   if (uint128{total} * total >> 62 != 0 || uint128{largest} * total * (4 * (uint128{clusters} + 2)) >> 62 != 0) {
-    return failure("labels: {} samples in all and {} of one client are too many to cluster exactly in 64 bits", total,
-                   largest);
+    return failure("labels: {} samples in all, {} of them on one client, are too many to cluster exactly in 64 bits",
+                   total, largest);
   }
   const bool fits_double = uint128{largest} * total >> 53 == 0;
 
@@ -107,8 +107,7 @@ Result<BalancedClusters> balanced_clusters(const RowsView<std::uint32_t>& labels
       prices[l] = squares / (2 * members);
     }
     Transport best = transport(gains, capacity, prices);
-    // The clusters as they are gain |S|^2 each: if that is all there is to gain, they stay, also where ties would allow
-    // others.
+    // The clusters as they are gain |S|^2 each. If nothing gains more they stay, also where other clusters would tie.
     if (iteration > 0 && static_cast<std::uint64_t>(best.gain) == result.gains.back()) break;
     result.cluster = std::move(best.place);
     std::ranges::fill(sums.values, 0);

@@ -105,7 +105,7 @@ Result<Rows<float>> parse_vectors_npy(std::span<const std::uint8_t> bytes) {
   }
   if (array.count == 0) return failure("no clients: want a row of numbers for each");
   if (array.dims[0] > std::numeric_limits<std::uint32_t>::max()) {
-    return failure("{} rows, want less than 2^32", array.dims[0]);
+    return failure("{} rows, want fewer than 2^32", array.dims[0]);
   }
   Rows<float> rows(static_cast<std::uint32_t>(array.dims[0]), array.dims.size() == 2 ? array.dims[1] : 1);
   for (std::size_t i = 0; i < array.count; ++i) rows.values[i] = static_cast<float>(array.at(i));

@@ -2,8 +2,8 @@
 // random client on, the client that gives the lowest CoV joins, ties to the lowest id, until the group has `min-size`
 // members and its CoV is down to `max-cov`.
 //
-// What to do about a last group that stays small is `tail`. discard: as the authors' programs do, a client joins only
-// if it strictly lowers the CoV, and a group below `min-size` is given up, its clients idle. keep: as the paper
+// `tail` decides what becomes of a group that stays too small. discard: as the authors' programs do, a client joins
+// only if it strictly lowers the CoV, and a group below `min-size` is given up, its clients idle. keep: as the paper
 // says, any client joins a group below `min-size`, and the last group may be small. merge: as keep, but the last
 // group's clients join the groups whose CoV they lower most or raise least.
 //
@@ -124,7 +124,7 @@ Result<Draft> group_by_coefficient_of_variation(const GroupingOptions& options, 
   const std::vector<std::uint32_t> clients = clients_with_labels(input.labels);
   if (min_size > clients.size()) {
     draft.notes.push_back(
-        fmt::format("grouping.min-size: {}, but there are {} clients with label counts", min_size, clients.size()));
+        fmt::format("grouping.min-size: {}, but only {} clients have label counts", min_size, clients.size()));
     if (tail != "keep" || clients.empty()) return draft;
   }
 
@@ -149,9 +149,8 @@ Result<Draft> group_by_coefficient_of_variation(const GroupingOptions& options, 
   }
   if (groups.empty()) {
     draft.notes.push_back(
-        fmt::format("grouping.tail: discard left no group, as none reaches {} clients that each lower its coefficient "
-                    "of variation; "
-                    "keep and merge form some",
+        fmt::format("grouping.tail: discard, but no group reached {} clients that each lower its coefficient of "
+                    "variation; try keep or merge",
                     min_size));
   }
   for (Group& group : groups) draft.groups.push_back(std::move(group.members));

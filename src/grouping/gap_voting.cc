@@ -1,10 +1,10 @@
-// Groups of near models without saying how many (AutoCFL): around each client the largest gap in its distances to the
-// others bounds a party, parties vote for their member with most samples, and clients are connected with the head they
-// gave most votes to.
+// Groups of near models whose number nobody has to know (AutoCFL): the largest gap in a client's distances to the
+// others bounds its party, each party votes for its member with most samples, and clients are connected with the head
+// that got most of their votes.
 //
-// Read as an executable rule: a client's distance to itself takes no part in the gap search; a gap counts only from
-// `min-gap` of the row's largest distance on, otherwise models that differ by chance alone would fall apart; heads that
-// follow other heads are connected through them; ties go to the lowest client.
+// What the paper leaves open: a client's distance to itself takes no part in the gap search; a gap counts only if it is
+// at least `min-gap` of the row's largest distance, otherwise models that differ by chance alone would be separated;
+// heads that follow other heads are connected through them; ties go to the lowest client.
 #include "grouping/gap_voting.h"
 
 #include <algorithm>
@@ -88,14 +88,15 @@ Result<Draft> group_gap_voting(const GroupingOptions& options, const GroupingInp
   const std::uint32_t clients = input.vectors.count();
   MUSTER_TRY(check_pairs("gap-voting", clients));
 
-  std::vector<std::uint32_t> whole;  // clients whose vectors are
+  std::vector<std::uint32_t> whole;  // clients with finite vectors
   Draft draft;
   for (std::uint32_t k = 0; k < clients; ++k) {
     if (std::ranges::all_of(input.vectors.row(k), [](float value) { return std::isfinite(value); })) {
       whole.push_back(k);
     } else {
       draft.groups.push_back({k});
-      draft.notes.push_back(fmt::format("client {} is alone: its vector is not finite", client_name(call, k)));
+      draft.notes.push_back(
+          fmt::format("client {} forms a group of its own: its vector is not finite", client_name(call, k)));
     }
   }
   if (whole.empty()) return draft;

@@ -148,8 +148,10 @@ Rows<double> pairs(const RowsView<float>& rows, Kernel kernel, Centring centring
 
 Status check_pairs(const char* method, std::uint32_t clients) {
   if (clients <= kMostClients) return {};
-  return usage_error("grouping.method: {} compares all pairs of an edge's clients and there are {}, want at most {}",
-                     method, clients, kMostClients);
+  return usage_error(
+      "grouping.method: {} compares every pair of an edge's clients and would run out of memory with {}, want at most "
+      "{}",
+      method, clients, kMostClients);
 }
 
 Rows<double> gram(const RowsView<float>& rows, Centring centring) {
@@ -166,7 +168,7 @@ Rows<double> l2_distances(const RowsView<float>& rows) {
   return distances;
 }
 
-void normalise_gram(Rows<double>& gram) {
+void normalize_gram(Rows<double>& gram) {
   const std::uint32_t count = gram.count();
   std::vector<double> squares(count);
   for (std::uint32_t i = 0; i < count; ++i) squares[i] = gram.row(i)[i];

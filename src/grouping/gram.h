@@ -12,7 +12,7 @@
 
 namespace muster {
 
-// Says that `method` cannot take so many clients at once: a matrix of all pairs must fit into memory.
+// Fails if `method` cannot take so many clients at once: a matrix of all pairs must fit into memory.
 [[nodiscard]] Status check_pairs(const char* method, std::uint32_t clients);
 
 enum class Centring { kNone, kMean };  // kMean subtracts the mean of all rows from each of them
@@ -21,7 +21,7 @@ enum class Centring { kNone, kMean };  // kMean subtracts the mean of all rows f
 [[nodiscard]] Rows<double> l1_distances(const RowsView<float>& rows);
 [[nodiscard]] Rows<double> l2_distances(const RowsView<float>& rows);
 // Turns a Gram matrix into cosines: within [-1, 1], 1 on the diagonal; zero rows have 0 with all others.
-void normalise_gram(Rows<double>& gram);
+void normalize_gram(Rows<double>& gram);
 
 // The length of the rows' mean.
 [[nodiscard]] double mean_length(const RowsView<float>& rows);

@@ -66,8 +66,8 @@ Result<ComplementScore> chosen_score(const GroupingOptions& options) {
 
 Status check_probabilities(const Rows<double>& rows, const GroupingCall& call) {
   constexpr const char* kWant =
-      "grouping.score = kl | gini want probabilities, which are not negative and sum to 1; cosine | wasserstein take "
-      "any vectors";
+      "grouping.score = kl | gini needs probabilities, which are never negative and sum to 1; cosine | wasserstein "
+      "take any vector";
   for (std::uint32_t k = 0; k < rows.count(); ++k) {
     const auto row = rows.row(k);
     if (const auto least = std::ranges::min(row); least < 0) {

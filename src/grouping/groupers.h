@@ -28,7 +28,7 @@ template <typename T>
 
 // The note for when not even one group can have as many clients as `key` wants.
 [[nodiscard]] inline std::string too_few_clients(const char* key, std::uint32_t wanted, std::uint32_t clients) {
-  return fmt::format("grouping.{}: {}, but there are {} clients with samples", key, wanted, clients);
+  return fmt::format("grouping.{}: {}, but only {} clients have samples", key, wanted, clients);
 }
 
 // What the user calls the method's client `k`.

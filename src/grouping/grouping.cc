@@ -15,7 +15,7 @@ Status check_input(const GroupingMethod& method, const GroupingInput& input) {
   const std::size_t clients = input.samples.size();
   const auto check = [&](const char* what, std::size_t entries) -> Status {
     if (entries == 0 || entries == clients) return {};
-    return usage_error("{}: {} clients, want {} as everywhere else", what, entries, clients);
+    return usage_error("{}: rows for {} clients, but there are {} clients", what, entries, clients);
   };
   MUSTER_TRY(check("labels", input.labels.count()));
   MUSTER_TRY(check("vectors", input.vectors.count()));

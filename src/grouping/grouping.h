@@ -49,7 +49,7 @@ struct GroupingOptions {
   std::optional<std::uint32_t> max_iterations;  // of balanced k-means
   std::string rows;                             // all | exact: as many groups as clusters have members, or `groups`
   std::string score;                            // kl | gini | cosine | wasserstein
-  std::optional<std::uint64_t> min_samples;     // a group is complete when its members have so many
+  std::optional<std::uint64_t> min_samples;     // a group is complete when its members have so many in all
   std::optional<std::uint32_t> max_clients;     // or when it has so many members
   std::string first;                            // random | uniform: a group's first member
   std::optional<std::uint32_t> clusters;        // of like clients, which are then dealt to groups
@@ -77,7 +77,7 @@ struct GroupingInput {
   RowsView<float> centres;                  // where groups are now (nearest-centre); empty = to be found
 };
 
-// When and how many: what changes from one forming of groups to the next.
+// What changes each time groups are formed.
 struct GroupingCall {
   std::uint64_t seed = 1;
   std::uint32_t round = 1;                 // from 1
@@ -86,7 +86,7 @@ struct GroupingCall {
   std::span<const std::uint32_t> clients;  // likewise: the ids of the edge's clients; empty = 0, 1, 2, ...
 };
 
-// What of GroupingInput a method cannot do without.
+// The part of GroupingInput that a method cannot do without.
 enum class GroupingNeed { kNothing, kLabels, kVectors, kLabelsOrVectors };
 
 struct GrouperEntry {

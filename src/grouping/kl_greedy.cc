@@ -1,10 +1,10 @@
-// Groups that grow side by side: there are as many as can have `min-size` members, the first clients open one each, and
-// again and again the client and the group are joined that lower the group's divergence from uniform the most (or raise
-// it the least). A class that a group lacks counts as 1. Nothing holds groups to a size; those that end below
-// `min-size` are given up and their clients stay idle. Ties go to the lowest client, then to the lowest group.
+// Groups that grow side by side: there are as many as can have `min-size` members, and the first clients open one each.
+// In each step one client joins one group: the pair that lowers the group's divergence from uniform most, or raises it
+// least. A class that a group lacks counts as 1. Nothing limits the size of groups; those that end below `min-size` are
+// given up and their clients stay idle. Ties go to the lowest client, then to the lowest group.
 //
-// The grouping of SHARE (Deng et al. 2021) as published with Group-FEL. Only the group that grew is looked at again,
-// and a client whose best group this was is searched a new one only when its turn comes: about clients^2 * (classes
+// The grouping of SHARE (Deng et al. 2021) as published with Group-FEL. After a step only the group that grew is looked
+// at again, and a client that preferred it looks for another group only when its turn comes: about clients^2 * (classes
 // that a client has) operations.
 #include "grouping/kl_greedy.h"
 

@@ -1,5 +1,5 @@
 // K-means by Lloyd's method: points -> clusters of near ones, each with its mean. What the clusters are for, and how
-// many there shall be, is the caller's business.
+// many there are, is up to the caller.
 //
 // Points are finite. A cluster that loses its last point takes the one farthest from its own centre, so clusters stay
 // empty only where there are fewer distinct points than clusters. Equal points are always in one cluster. Ties go to
@@ -18,7 +18,7 @@ namespace muster {
 struct KMeansOptions {
   std::uint32_t clusters = 1;  // at least 1
   std::uint32_t max_iterations = 20;
-  std::uint32_t restarts = 10;  // the best objective of so many starts; the first of equals
+  std::uint32_t restarts = 10;  // the best of so many starts counts; the first of equals
 };
 
 struct KMeansResult {

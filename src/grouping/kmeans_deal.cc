@@ -1,6 +1,6 @@
-// Clusters of like clients, from which groups draw in turn: k-means on what stands for the clients, then groups take a
-// random member of one cluster after the other, passing over those that are used up, until they have enough samples or
-// clients. The turn goes on from one group to the next.
+// Clusters of like clients, from which groups draw in turn: k-means on the clients' representers, then each group takes
+// a random member of one cluster after the other, skipping clusters that are used up, until it has enough samples or
+// clients. The next group goes on with the next cluster.
 //
 // The k-means grouping of FedSeq (Zaccone et al. 2022, Algorithm 2).
 #include <algorithm>

@@ -21,7 +21,7 @@ SparseCounts::SparseCounts(const RowsView<std::uint32_t>& labels) : begins{0} {
 
 LabelDivergence::LabelDivergence(const RowsView<std::uint32_t>& labels) {
   const auto total = std::accumulate(labels.values.begin(), labels.values.end(), std::uint64_t{0});
-  // Everything in one class is the largest sum there can be: it must fit, and so do then all others.
+  // Everything in one class is the largest sum possible: if it fits, so do all others.
   const auto most = static_cast<double>(total) * std::log(static_cast<double>(std::max<std::uint64_t>(total, 3)));
   scale_ = std::ldexp(1.0, std::min(61 - std::ilogb(most + 1), 46));
   to_unit_ = static_cast<double>(kUnit) / scale_;

@@ -15,7 +15,7 @@
 
 namespace muster {
 
-// What of a client's label counts is not zero.
+// The clients' label counts without the zeros.
 struct SparseCounts {
   explicit SparseCounts(const RowsView<std::uint32_t>& labels);
 

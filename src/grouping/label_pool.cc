@@ -76,7 +76,7 @@ MUSTER_INLINE float score_block_plain(const ScoreInput& in, float* __restrict sc
 MUSTER_VERSION(baseline, )
 #if defined(__x86_64__)
 MUSTER_VERSION(avx2, __attribute__((target("avx2,fma"))))
-#if defined(__clang__)  // does not know the wish for full width
+#if defined(__clang__)  // has no prefer-vector-width
 MUSTER_VERSION(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))))
 #else
 MUSTER_VERSION(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512"))))

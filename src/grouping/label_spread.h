@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kLargestTotal = std::uint64_t{1} << 53;
 inline constexpr std::size_t kMostClasses = std::size_t{1} << 21;
 [[nodiscard]] Status check_label_totals(const RowsView<std::uint32_t>& labels);
 
-// The clients that have label counts at all; nobody can say whom the others complement.
+// The clients that have label counts at all: of the others nothing is known.
 [[nodiscard]] std::vector<std::uint32_t> clients_with_labels(const RowsView<std::uint32_t>& labels);
 
 [[nodiscard]] LabelSpread spread_of(std::span<const std::uint32_t> counts);

@@ -47,8 +47,8 @@ double joined(double ka, double kb, double ab, double size_k, double size_a, dou
   return std::max(0.0, ((size_k + size_a) * ka + (size_k + size_b) * kb - size_k * ab) / (size_k + size_a + size_b));
 }
 
-// Follows nearest neighbours until two clusters are each other's: these linkages allow to merge them at once, because
-// no later merge can come nearer to either.
+// Follows nearest neighbours until two clusters are each other's: with these linkages they can be merged at once,
+// because no later merge can come nearer to either.
 template <Linkage linkage>
 std::vector<Merge> chain_merges(Rows<double> distances) {
   const std::uint32_t count = distances.count();

@@ -1,5 +1,5 @@
-// Agglomerative clustering: the two nearest clusters are merged again and again. From the distances of all pairs -> the
-// merges, nearest first, and from those the clusters of any number or below any distance.
+// Agglomerative clustering: the two nearest clusters are merged until one is left. From the distances of all pairs ->
+// the merges, nearest first, and from those any number of clusters, or the clusters within any distance.
 //
 // Complete, average and Ward's linkage by chains of nearest neighbours (Murtagh 1983), single linkage by Prim's
 // spanning tree: both O(n^2) time on one n x n matrix. Where distances tie, a lower number comes first.

@@ -1,5 +1,5 @@
-// Groups of updates that stand alike to all the others: the cosines of a client's update with everyone's describe it,
-// their mean absolute differences are clustered by complete linkage (FedGroup, MADC).
+// Groups of updates that relate alike to all the others: an update is described by its cosines with everyone's, and the
+// mean absolute differences of these descriptions are clustered by complete linkage (FedGroup, MADC).
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +37,7 @@ std::vector<std::vector<std::uint32_t>> linked_leaders(Rows<double> differences,
 }  // namespace
 
 Rows<double> mean_absolute_cosine_differences(Rows<double> gram) {
-  normalise_gram(gram);
+  normalize_gram(gram);
   const std::uint32_t count = gram.count();
   if (count <= 2) return {count, count};
   Rows<float> cosines(count, count);

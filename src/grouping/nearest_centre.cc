@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint32_t kIterations = 100;
 
-// Long vectors of few clients: k-means needs only their distances, which n numbers each tell as well.
-// Equal vectors become equal points, which k-means keeps together.
+// Long vectors of few clients: k-means needs only their distances, and points of n numbers have the same ones. Equal
+// vectors become equal points, which k-means keeps together.
 Rows<double> points_of(const RowsView<float>& vectors, const std::vector<std::uint32_t>& first) {
   Rows<double> points(vectors.count(), vectors.width);
   if (vectors.width <= vectors.count()) {
@@ -54,7 +54,7 @@ Draft by_centre(const std::vector<std::uint32_t>& centre_of_client, std::uint32_
   Draft draft{.groups = sets_of(centre_of_client, centres), .notes = {}};
   if (draft.groups.size() < centres) {
     draft.notes.push_back(
-        fmt::format("{} of {} centres are nearest to no client", centres - draft.groups.size(), centres));
+        fmt::format("no client is nearest to {} of the {} centres", centres - draft.groups.size(), centres));
   }
   return draft;
 }

@@ -56,7 +56,7 @@ Rows<float> group_means(const RowsView<float>& vectors, const Grouping& grouping
 
 Result<GroupDirections> GroupDirections::make(const RowsView<float>& directions, std::span<const std::uint32_t> sizes) {
   if (directions.empty() || directions.count() != sizes.size()) {
-    return failure("directions: {} for {} groups, want one of each group", directions.count(), sizes.size());
+    return failure("directions: {} for {} groups, want one for each group", directions.count(), sizes.size());
   }
   MUSTER_TRY(check_finite("directions", directions.values));
   GroupDirections result;
@@ -90,7 +90,7 @@ Result<Placement> nearest_head(const RowsView<float>& heads, std::span<const flo
   MUSTER_TRY(check_width("vectors", head.size(), heads.width));
   MUSTER_TRY(check_finite("vectors", head));
   MUSTER_TRY(check_finite("centres", heads.values));
-  if (heads.empty()) return failure("centres: none, want one of each group");
+  if (heads.empty()) return failure("centres: none, want one for each group");
   Placement best;
   for (std::uint32_t g = 0; g < heads.count(); ++g) {
     const std::span<const float> other = heads.row(g);
@@ -104,7 +104,7 @@ Result<Placement> nearest_head(const RowsView<float>& heads, std::span<const flo
 }
 
 Result<Placement> smallest_loss(std::span<const float> losses) {
-  if (losses.empty()) return failure("losses: none, want one of each model");
+  if (losses.empty()) return failure("losses: none, want one for each model");
   Placement best{.group = 0, .dissimilarity = std::numeric_limits<double>::infinity()};
   for (std::uint32_t model = 0; model < losses.size(); ++model) {
     if (!std::isfinite(losses[model]) || losses[model] >= best.dissimilarity) continue;

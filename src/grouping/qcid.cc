@@ -51,7 +51,7 @@ Result<Draft> group_by_qcid(const GroupingOptions& options, const GroupingInput&
   const std::vector<std::uint32_t> clients = clients_with_labels(input.labels);
   if (size > clients.size()) {
     draft.notes.push_back(
-        fmt::format("grouping.min-size: {}, but there are {} clients with label counts", size, clients.size()));
+        fmt::format("grouping.min-size: {}, but only {} clients have label counts", size, clients.size()));
     return draft;
   }
 

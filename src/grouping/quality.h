@@ -1,5 +1,5 @@
-// Quality: how evenly classes are mixed within groups and how alike the groups are (from label counts alone), how far
-// their sizes spread, and, where the true clusters are known, how well they were found.
+// Quality: how evenly classes are mixed within groups and how alike the groups are (from label counts alone), how much
+// their sizes differ, and, where the true clusters are known, how well they were found.
 #pragma once
 
 #include <cstdint>

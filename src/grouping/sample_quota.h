@@ -15,7 +15,7 @@ struct SampleQuota {
 };
 [[nodiscard]] Result<SampleQuota> chosen_quota(const GroupingOptions& options);
 
-// Says who comes next, given who is in the open group so far: nobody when a group is opened. Never the same twice.
+// Names the next client, given the members of the open group: none when it is opened. Never names a client twice.
 using NextClient = std::function<std::uint32_t(std::span<const std::uint32_t> members)>;
 
 // Fills one group after the other. If the last one stays incomplete, its members go to the others that have room, in

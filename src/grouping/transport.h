@@ -1,4 +1,4 @@
-// The assignment of clients to places of equal capacity that gains most in sum: an exact transportation problem in
+// The assignment of clients to places of equal capacity with the largest total gain: an exact transportation problem in
 // integers. Knows nothing of what the gains mean.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace muster {
 
 struct Transport {
   std::vector<std::uint32_t> place;  // of each client; every place has exactly `capacity` clients
-  std::int64_t gain = 0;             // the sum over clients, the largest there is
+  std::int64_t gain = 0;             // the sum over clients, the largest possible
 };
 
 // gains: a row per client, a column per place. `prices` are where the search starts, one per place, and on return

@@ -60,7 +60,7 @@ Rows<double> cosine_distances(Rows<double> gram) {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (gram.row(i)[i] == 0) zeros.push_back(i);
   }
-  normalise_gram(gram);
+  normalize_gram(gram);
   for (double& value : gram.values) value = 1 - value;
   for (const std::uint32_t i : zeros) {
     for (const std::uint32_t j : zeros) gram.row(i)[j] = 0;

@@ -127,6 +127,19 @@ TEST_F(Group, GroupsNeverCrossEdges) {
   }
 }
 
+TEST_F(Group, DoesNotMatchMoreGroupsAndClustersThanItCan) {
+  std::string sizes, truth;
+  for (int k = 0; k < 2100; ++k) {
+    sizes += "1\n";
+    truth += fmt::format("cluster{}\n", k);
+  }
+  const Finished finished = muster(
+      {"group", "singletons", "--sizes", file("sizes.csv", sizes), "--truth", file("truth.csv", truth), "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("--truth: 2100 groups and 2100 true clusters are too many to match"));
+  EXPECT_FALSE(json::parse(finished.out).contains("truth"));
+}
+
 TEST_F(Group, DrawsAPngToo) {
   const std::string picture = (scratch_.path() / "groups.png").string();
   const Finished finished = muster({"group", "random", "--labels", labels(), "--set", "size=5", "--plot", picture});

@@ -46,7 +46,7 @@ TEST(ClusterDeal, SaysWhatIsImpossible) {
   const LabelledClients clients = clients_of(2, {4, 0, 0, 4});
   const auto few = form_groups({.method = "cluster-deal"}, clients.input(), {});
   ASSERT_FALSE(few);
-  EXPECT_EQ(few.error().message, "grouping.min-size: 5, but there are 2 clients with samples");
+  EXPECT_EQ(few.error().message, "grouping.min-size: 5, but only 2 clients have samples");
   EXPECT_FALSE(form_groups({.method = "cluster-deal", .min_size = 0}, clients.input(), {}));
 }
 

@@ -233,7 +233,7 @@ TEST(CoefficientOfVariation, ClientsAllAlikeNeedAnotherTail) {
   const auto discard = form_groups({.method = "coefficient-of-variation"}, given.input(), {});
   ASSERT_FALSE(discard);
   EXPECT_EQ(discard.error().code, ErrorCode::kUsage);
-  EXPECT_NE(discard.error().message.find("grouping.tail: discard left no group"), std::string::npos);
+  EXPECT_NE(discard.error().message.find("grouping.tail: discard, but no group reached"), std::string::npos);
   const auto keep = form_groups({.method = "coefficient-of-variation", .tail = "keep"}, given.input(), {});
   ASSERT_TRUE(keep);
   EXPECT_EQ(keep->grouping.count(), 3u);
@@ -253,7 +253,7 @@ TEST(CoefficientOfVariation, NamesBadKeysAndTooFewClients) {
   EXPECT_EQ(message({.method = method, .max_cov = -0.5}), "grouping.max-cov: -0.5, want >= 0");
   EXPECT_EQ(message({.method = method, .max_cov = NAN}), "grouping.max-cov: nan, want >= 0");
   EXPECT_EQ(message({.method = method, .tail = "drop"}), "grouping.tail: \"drop\", want discard | keep | merge");
-  EXPECT_EQ(message({.method = method}), "grouping.min-size: 5, but there are 4 clients with label counts");
+  EXPECT_EQ(message({.method = method}), "grouping.min-size: 5, but only 4 clients have label counts");
   EXPECT_EQ(message({.method = method, .tail = "merge"}), message({.method = method}));
   const auto keep = form_groups({.method = method, .tail = "keep"}, skewed.input(), {});
   ASSERT_TRUE(keep);

@@ -104,8 +104,8 @@ TEST(GapVoting, LeavesBrokenModelsAlone) {
   const auto formed = form_groups({.method = "gap-voting"}, {.samples = samples, .vectors = rows}, {});
   ASSERT_TRUE(formed) << formed.error().message;
   EXPECT_EQ(group_lists(formed->grouping), (Lists{{0, 2, 3}, {1}, {4, 5}, {6}}));
-  EXPECT_EQ(formed->notes, (std::vector<std::string>{"client 1 is alone: its vector is not finite",
-                                                     "client 6 is alone: its vector is not finite"}));
+  EXPECT_EQ(formed->notes, (std::vector<std::string>{"client 1 forms a group of its own: its vector is not finite",
+                                                     "client 6 forms a group of its own: its vector is not finite"}));
   rows.values.assign(7, inf);
   EXPECT_EQ(voted(rows, samples).size(), 7u);
 }

@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Gram, EveryIsa, testing::ValuesIn(available_isas().begi
 
 TEST(Gram, NormalisesToCosines) {
   Rows<double> cosines = gram(rows_of({{3, 4}, {4, 3}, {0, 0}, {-6, -8}}));
-  normalise_gram(cosines);
+  normalize_gram(cosines);
   const std::vector<double> wanted{1, 0.96, 0, -1, 0.96, 1, 0, -0.96, 0, 0, 1, 0, -1, -0.96, 0, 1};
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(cosines.values[i], wanted[i], 1e-12) << i;
   EXPECT_NEAR(mean_length(rows_of({{1, 0}, {0, 1}})), std::sqrt(0.5), 1e-12);
@@ -118,7 +118,8 @@ TEST(Gram, RefusesMoreClientsThanAMatrixCanHold) {
   const Status many = check_pairs("agglomerative", 100'000);
   ASSERT_FALSE(many);
   EXPECT_EQ(many.error().message,
-            "grouping.method: agglomerative compares all pairs of an edge's clients and there are 100000, want at most "
+            "grouping.method: agglomerative compares every pair of an edge's clients and would run out of memory with "
+            "100000, want at most "
             "20000");
 }
 

@@ -310,8 +310,8 @@ TEST(GreedyComplement, RefusesWhatIsNotAProbability) {
     ASSERT_FALSE(formed);
     EXPECT_EQ(
         formed.error().message,
-        "vectors: client 3 sums to 1.4, but grouping.score = kl | gini want probabilities, which are not negative "
-        "and sum to 1; cosine | wasserstein take any vectors");
+        "vectors: client 3 sums to 1.4, but grouping.score = kl | gini needs probabilities, which are never negative "
+        "and sum to 1; cosine | wasserstein take any vector");
   }
   clients.vectors.row(3)[0] = -0.1f;
   clients.vectors.row(3)[1] = 0.3f;

@@ -139,7 +139,7 @@ TEST(FormGroups, SaysWhatIsImpossible) {
   const Federation federation;
   const auto large = form_groups({.method = "random", .size = 59}, federation.input(), {});
   ASSERT_FALSE(large);
-  EXPECT_EQ(large.error().message, "grouping.size: 59, but there are 58 clients with samples");
+  EXPECT_EQ(large.error().message, "grouping.size: 59, but only 58 clients have samples");
   const auto zero = form_groups({.method = "random", .size = 0}, federation.input(), {});
   ASSERT_FALSE(zero);
   EXPECT_EQ(zero.error().message, "grouping.size: 0, want >= 1");
@@ -156,7 +156,7 @@ TEST(FormGroups, AnEdgeThatIsTooSmallStaysIdleWithANote) {
   ASSERT_TRUE(formed) << formed.error().message;
   EXPECT_EQ(lists_of(formed->grouping), (Lists{{0, 1, 2, 3}}));
   ASSERT_EQ(formed->notes.size(), 1u);
-  EXPECT_EQ(formed->notes[0], "edge 1: grouping.size: 4, but there are 2 clients with samples");
+  EXPECT_EQ(formed->notes[0], "edge 1: grouping.size: 4, but only 2 clients have samples");
 }
 
 TEST(FormGroups, TakesAnyNumbersForEdges) {

@@ -100,7 +100,7 @@ TEST(BalancedClusters, LargeCountsAreExactOrRefused) {
   const LabelledClients large = clients_of({{8 * big, 0}, {8 * big - 1, 1}, {1, 8 * big - 1}, {0, 8 * big}});
   const auto found = balanced_clusters(large.labels, everyone(4), Counts{0, 2}, 10);
   ASSERT_FALSE(found);
-  EXPECT_NE(found.error().message.find("labels: 3200000000 samples in all and 800000000 of one client"),
+  EXPECT_NE(found.error().message.find("labels: 3200000000 samples in all, 800000000 of them on one client"),
             std::string::npos)
       << found.error().message;
   const LabelledClients fits = clients_of({{big, 0}, {big - 1, 1}, {1, big - 1}, {0, big}});

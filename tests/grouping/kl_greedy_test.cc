@@ -126,7 +126,7 @@ TEST(KlGreedy, SaysWhatIsImpossible) {
   const LabelledClients clients = clients_of(2, {4, 0, 0, 4});
   const auto few = form_groups({.method = "kl-greedy"}, clients.input(), {});
   ASSERT_FALSE(few);
-  EXPECT_EQ(few.error().message, "grouping.min-size: 5, but there are 2 clients with samples");
+  EXPECT_EQ(few.error().message, "grouping.min-size: 5, but only 2 clients have samples");
   const auto none = form_groups({.method = "kl-greedy", .min_size = 0}, clients.input(), {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, "grouping.min-size: 0, want >= 1");

@@ -12,7 +12,7 @@ TEST(NearestCentre, JoinsTheGivenCentresLowestFirst) {
       form_groups({.method = "nearest-centre"}, {.samples = samples, .vectors = rows, .centres = centres}, {});
   ASSERT_TRUE(formed) << formed.error().message;
   EXPECT_EQ(group_lists(formed->grouping), (Lists{{0}, {1, 2}, {3}}));  // client 2 is between the first two
-  EXPECT_EQ(formed->notes, std::vector<std::string>{"1 of 4 centres are nearest to no client"});
+  EXPECT_EQ(formed->notes, std::vector<std::string>{"no client is nearest to 1 of the 4 centres"});
 }
 
 TEST(NearestCentre, FindsCentresOfShortAndOfLongVectors) {

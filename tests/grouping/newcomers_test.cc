@@ -60,7 +60,7 @@ TEST(Newcomers, ThatDoNotFitAreRefused) {
   EXPECT_EQ(message(directions->place(std::vector<float>{1})), "update: 1 numbers, want 2 as in the groups");
   EXPECT_EQ(message(directions->place(std::vector<float>{1, std::nanf("")})), "update: nan at 1, want finite numbers");
   EXPECT_EQ(message(GroupDirections::make(rows_of({{1, 0}}), sizes)),
-            "directions: 1 for 2 groups, want one of each group");
+            "directions: 1 for 2 groups, want one for each group");
   EXPECT_FALSE(GroupDirections::make({}, {}));
   EXPECT_FALSE(nearest_head({}, std::vector<float>{1}));
   EXPECT_FALSE(nearest_head(rows_of({{1, 0}}), std::vector<float>{1}));

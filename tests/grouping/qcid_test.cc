@@ -160,7 +160,7 @@ TEST(Qcid, NamesBadKeysAndTooFewClients) {
   EXPECT_EQ(message({.method = "qcid", .min_size = 0}), "grouping.min-size: 0, want >= 1");
   EXPECT_EQ(message({.method = "qcid", .lambda = -1.0}), "grouping.lambda: -1, want >= 0 and finite");
   EXPECT_EQ(message({.method = "qcid", .lambda = INFINITY}), "grouping.lambda: inf, want >= 0 and finite");
-  EXPECT_EQ(message({.method = "qcid"}), "grouping.min-size: 5, but there are 4 clients with label counts");
+  EXPECT_EQ(message({.method = "qcid"}), "grouping.min-size: 5, but only 4 clients have label counts");
 }
 
 }  // namespace

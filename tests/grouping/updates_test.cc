@@ -54,7 +54,7 @@ TEST(MeanAbsoluteCosine, AgreesWithItsDefinition) {
     const Rows<float> rows = random_rows(count, 9, count);
     Rows<double> cosines = gram(rows);
     const Rows<double> found = mean_absolute_cosine_differences(cosines);
-    normalise_gram(cosines);
+    normalize_gram(cosines);
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t j = 0; j < count; ++j) {
         double sum = 0;
