@@ -19,6 +19,12 @@ TEST(ClusterDeal, GivesEveryGroupSomeOfEachCluster) {
   EXPECT_EQ(grouped(clients_of(2, {9, 0, 0, 9, 8, 0, 0, 8, 9, 1, 1, 9}), 2), (Lists{{0, 1}, {2, 3}, {4, 5}}));
 }
 
+TEST(ClusterDeal, LetsItsClustersSettle) {
+  // Of class 0 the clients have 0 2 9 9 9 1. From the first two as centres the clusters are {0 5} {1 2 3 4}, whose
+  // means 0.5 and 7.25 give {0 1 5} {2 3 4}, which stay.
+  EXPECT_EQ(grouped(clients_of(2, {0, 1, 2, 1, 9, 1, 9, 1, 9, 1, 1, 1}), 2), (Lists{{0, 2}, {1, 3}, {4, 5}}));
+}
+
 TEST(ClusterDeal, TheTurnGoesOnFromClusterToCluster) {
   // Two groups; clusters {0 2 3} and {1 4}: 0, 3 and 4 go to one group and 2, 1 to the other. Starting each cluster at
   // the first group would give {0 1 3} and {2 4}.

@@ -32,6 +32,37 @@ TEST(GapVoting, HoldsTheWorkedElection) {
   EXPECT_EQ(voted(kWorked, kSamples), (Lists{{0, 1, 2}, {3, 4}}));
 }
 
+TEST(GapVoting, ElectsTheLowestClientOfEqualSize) {
+  const Votes votes = cast_votes(l2_distances(kWorked), std::vector<std::uint32_t>(5, 100), 0.15, true);
+  EXPECT_EQ(votes.head, (std::vector<std::uint32_t>{0, 0, 0, 3, 3}));
+}
+
+TEST(GapVoting, AcceptsAGapOfExactlyTheLeastShare) {
+  // From 0 the others are at 1 and 2: a gap of half the largest distance.
+  const Rows<double> distances = l2_distances(rows_of({{0}, {1}, {2}}));
+  const std::vector<std::uint32_t> samples(3, 1);
+  EXPECT_EQ(cast_votes(distances, samples, 0.5, true).reach[0], 1);
+  EXPECT_EQ(cast_votes(distances, samples, 0.51, true).reach[0], std::numeric_limits<double>::infinity());
+}
+
+TEST(GapVoting, ABrokenModelChangesNothingForTheOthers) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Rows<float> rows = random_rows(12, 2, seed);
+    Rows<float> broken(13, 2);
+    std::ranges::copy(rows.values, broken.values.begin() + 2);
+    broken.row(0)[1] = std::numeric_limits<float>::quiet_NaN();
+    Stream stream({.seed = seed});
+    std::vector<std::uint32_t> samples(13);
+    for (std::uint32_t& own : samples) own = 1 + stream.below(1000);
+    Lists wanted = voted(rows, {samples.begin() + 1, samples.end()});
+    for (auto& group : wanted) {
+      for (std::uint32_t& client : group) ++client;
+    }
+    wanted.insert(wanted.begin(), {0});
+    EXPECT_EQ(voted(broken, samples), wanted) << seed;
+  }
+}
+
 TEST(GapVoting, CountsEveryVoteAlikeIfNotWeighted) {
   const Votes votes = cast_votes(l2_distances(kWorked), kSamples, 0.15, false);
   const double wanted[5][2] = {{3, 0}, {3, 0}, {3, 0}, {0, 2}, {0, 2}};

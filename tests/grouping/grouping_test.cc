@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "dirichlet_clients.h"
 
 namespace muster {
 namespace {
@@ -167,6 +168,50 @@ TEST(FormGroups, TakesAnyNumbersForEdges) {
   EXPECT_EQ(lists_of(formed->grouping), (Lists{{0, 2}, {1, 3}}));
 }
 
+TEST(FormGroups, SharesTheWantedGroupsOutByClientsAndOneAtLeast) {
+  // Groups of vectors that all differ: as many on each edge as it is given.
+  const auto per_edge = [](std::vector<std::uint32_t> sizes, std::uint32_t groups) {
+    std::vector<std::uint32_t> edges;
+    for (std::uint32_t e = 0; e < sizes.size(); ++e) edges.insert(edges.end(), sizes[e], e);
+    const std::vector<std::uint32_t> samples(edges.size(), 1);
+    Rows<float> vectors(static_cast<std::uint32_t>(edges.size()), 1);
+    for (std::size_t k = 0; k < edges.size(); ++k) vectors.values[k] = static_cast<float>(k * k);
+    const auto formed = form_groups({.method = "nearest-centre", .groups = groups},
+                                    {.samples = samples, .vectors = vectors, .edges = edges}, {});
+    EXPECT_TRUE(formed) << formed.error().message;
+    std::vector<std::uint32_t> counts(sizes.size());
+    for (const auto& group : formed ? lists_of(formed->grouping) : Lists()) ++counts[edges[group[0]]];
+    return counts;
+  };
+  using Counts = std::vector<std::uint32_t>;
+  EXPECT_EQ(per_edge({5, 3, 2}, 4), (Counts{2, 1, 1}));  // 2, 1.2 and 0.8: the last has the largest remainder
+  EXPECT_EQ(per_edge({6, 3, 3}, 6), (Counts{3, 2, 1}));  // 3, 1.5 and 1.5: the lower edge
+  EXPECT_EQ(per_edge({9, 1}, 2), (Counts{2, 1}));        // one each, though that is more than wanted
+}
+
+TEST(FormGroups, TakesTheNumberOfTheCallBeforeThatOfTheOptions) {
+  const Federation federation;
+  const auto formed = form_groups({.method = "agglomerative", .groups = 3}, federation.input(), {.groups = 5});
+  ASSERT_TRUE(formed) << formed.error().message;
+  EXPECT_EQ(formed->grouping.count(), 5u);
+}
+
+TEST(FormGroups, EdgesDrawIndependently) {
+  // Twenty clients each on two edges: groups of the same positions on both would be drawn from the same stream.
+  const std::vector<std::uint32_t> samples(40, 1);
+  std::vector<std::uint32_t> edges(40);
+  for (std::uint32_t k = 20; k < 40; ++k) edges[k] = 1;
+  const auto formed = form_groups({.method = "random", .size = 4}, {.samples = samples, .edges = edges}, {});
+  ASSERT_TRUE(formed);
+  Lists first, second;
+  for (auto group : lists_of(formed->grouping)) {
+    const bool other = group[0] >= 20;
+    for (std::uint32_t& client : group) client %= 20;
+    (other ? second : first).push_back(group);
+  }
+  EXPECT_NE(first, second);
+}
+
 TEST(FormGroups, NamesTheEdgeOfAnError) {
   // On edge 4 the last client fits nowhere.
   const std::vector<std::uint32_t> samples{10, 10, 1, 1, 1};
@@ -182,6 +227,31 @@ TEST(FormGroups, NamesTheEdgeOfAnError) {
 std::string refusal(const GroupingOptions& options, const KnownAhead& ahead = {}) {
   const Status status = check_grouping(options, ahead);
   return status ? "" : status.error().message;
+}
+
+TEST(FormGroups, HasTheDocumentedDefaults) {
+  const std::vector<std::pair<GroupingOptions, GroupingOptions>> pairs{
+      {{.method = "inter-cluster", .groups = 9},
+       {.method = "inter-cluster", .groups = 9, .max_iterations = 10, .rows = "all"}},
+      {{.method = "greedy-complement"},
+       {.method = "greedy-complement", .score = "kl", .min_samples = 800, .max_clients = 11, .first = "random"}},
+      {{.method = "kmeans-deal"}, {.method = "kmeans-deal", .min_samples = 800, .max_clients = 11, .clusters = 10}},
+      {{.method = "coefficient-of-variation"},
+       {.method = "coefficient-of-variation", .min_size = 5, .max_cov = 0.5, .tail = "discard"}},
+      {{.method = "kl-greedy"}, {.method = "kl-greedy", .min_size = 5}},
+      {{.method = "cluster-deal"}, {.method = "cluster-deal", .min_size = 5}},
+      {{.method = "qcid"}, {.method = "qcid", .min_size = 5, .lambda = 1.0}},
+      {{.method = "mediator"}, {.method = "mediator", .size = 5}}};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const LabelledClients clients = dirichlet_clients(120, 10, 0.1, 20, 200, seed);
+    for (const auto& [unset, set] : pairs) {
+      const auto one = form_groups(unset, clients.input(), {.seed = seed, .round = 40});
+      const auto two = form_groups(set, clients.input(), {.seed = seed, .round = 40});
+      ASSERT_TRUE(one) << one.error().message;
+      ASSERT_TRUE(two) << two.error().message;
+      EXPECT_EQ(lists_of(one->grouping), lists_of(two->grouping)) << unset.method;
+    }
+  }
 }
 
 TEST(CheckGrouping, WantsANumberOfGroupsWhereTheMethodNeedsOne) {

@@ -194,6 +194,18 @@ TEST(InterCluster, GroupsTogetherAreTheClientsUsed) {
   EXPECT_EQ(total, used);
 }
 
+TEST(InterCluster, DrawsWhichMembersOfTheClustersMeet) {
+  // Clusters {0, 1} and {2, 3}: either of the two pairings in about half of the draws.
+  const LabelledClients given = clients_of({{8, 0}, {7, 1}, {1, 7}, {0, 8}});
+  int straight = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto formed = form_groups({.method = "inter-cluster", .groups = 2}, given.input(), {.seed = seed});
+    ASSERT_TRUE(formed);
+    straight += formed->grouping.members({0})[1].value == 2 ? 1 : 0;
+  }
+  EXPECT_NEAR(straight, 50, 25);
+}
+
 TEST(InterCluster, OneClassIsRandomGrouping) {
   const LabelledClients given = clients_of(std::vector<Counts>(12, Counts{5}));
   const auto one = form_groups({.method = "inter-cluster", .groups = 4}, given.input(), {.round = 1});

@@ -163,5 +163,22 @@ TEST(Qcid, NamesBadKeysAndTooFewClients) {
   EXPECT_EQ(message({.method = "qcid"}), "grouping.min-size: 5, but only 4 clients have label counts");
 }
 
+TEST(Qcid, KnowsWhoWasSelectedAlsoWhereSomeClientsAreLeftOut) {
+  // Client 0 has no samples. All others have been selected a thousand million times but the last, who must come first.
+  LabelledClients clients = clients_of(std::vector<Counts>(12, Counts{8, 0}));
+  clients.samples[0] = 0;
+  Counts selected(12, 1'000'000'000);
+  selected[11] = 1;
+  GroupingInput input = clients.input();
+  input.selected = selected;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto formed =
+        form_groups({.method = "qcid", .min_size = 6, .lambda = 1e6}, input, {.seed = seed, .round = 100});
+    ASSERT_TRUE(formed);
+    ASSERT_EQ(formed->grouping.count(), 1u);
+    EXPECT_EQ(formed->grouping.members({0}).back().value, 11u) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace muster
