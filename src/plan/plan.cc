@@ -12,7 +12,9 @@ namespace muster {
 std::uint32_t Amount::of(std::uint32_t population) const {
   if (const auto* count = std::get_if<std::uint32_t>(&value)) return std::min(*count, population);
   const double wanted = std::floor(std::get<double>(value) * population + 0.5);
-  return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(wanted), population > 0 ? 1 : 0, population);
+  // Bounded as a double: the integer may not exist. Not a number counts as none.
+  const std::uint32_t least = population > 0 ? 1 : 0;
+  return wanted > least ? static_cast<std::uint32_t>(std::min<double>(wanted, population)) : least;
 }
 
 Status check_plan(const PlanOptions& options) {

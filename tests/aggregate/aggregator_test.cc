@@ -203,6 +203,129 @@ TEST(ServerOptimizer, TakesTheKnownFirstStep) {
   }
 }
 
+// Deltas 0.5, -0.2 and 0.01, each the mean of two groups of 1 and 3 samples; the last is smaller than the root of v, so
+// Yogi lowers v where Adam would too, but by another amount.
+TEST(ServerOptimizer, TakesThreeStepsByHand) {
+  const struct {
+    const char* rule;
+    std::vector<double> models;
+    std::vector<double> variances;
+  } cases[] = {{"adagrad", {0.0099800, 0.0146138, 0.0189688}, {0.250001, 0.290001, 0.290101}},
+               {"adam", {0.0980202, 0.1437841, 0.1870075}, {0.00250099, 0.00287598, 0.00284822}},
+               {"yogi", {0.0980200, 0.1435898, 0.1864326}, {0.002501, 0.002901, 0.0029}}};
+  const double deltas[] = {0.5, -0.2, 0.01};
+  for (const auto& c : cases) {
+    auto aggregator = make_aggregator({.global = c.rule, .server_learning_rate = 0.1}, sizes(1, 2, 2));
+    ASSERT_TRUE(aggregator.ok());
+    std::vector<float> model{0, 0};
+    for (std::size_t step = 0; step < 3; ++step) {
+      const double mean = model[0] + deltas[step];
+      (*aggregator)->begin(model);
+      (*aggregator)->add(update(0, {static_cast<float>(mean + 3), 20}, 1));
+      (*aggregator)->add(update(1, {static_cast<float>(mean - 1), 40}, 3));
+      (*aggregator)->finish(model);
+      EXPECT_NEAR(model[0], c.models[step], 1e-6) << c.rule << " " << step;
+      EXPECT_EQ(model[1], 35) << c.rule;
+      EXPECT_NEAR((*aggregator)->save().at("variance")[0], c.variances[step], 1e-8) << c.rule << " " << step;
+    }
+  }
+}
+
+// Two rounds of a server with ten clients, at half the rate.
+TEST(ControlVariateServer, FollowsTheFormulaForTwoRounds) {
+  auto made = make_aggregator({.global = "control-variate", .server_learning_rate = 0.5}, sizes(1, 2, 10));
+  ASSERT_TRUE(made.ok());
+  Aggregator& server = **made;
+  EXPECT_TRUE(server.broadcast().empty());
+  std::vector<float> model{1, 10};
+  server.begin(model);
+  server.add(update(0, {3, 20}, 1, {2}));
+  server.add(all_dropped(1));
+  server.add(update(2, {5, 40}, 3, {4}));
+  server.finish(model);
+  EXPECT_EQ(model, (std::vector<float>{2.5f, 30}));  // 1 + (4 - 1) / 2; statistics are averaged, not stepped
+  ASSERT_EQ(server.broadcast().size(), 1u);
+  EXPECT_FLOAT_EQ(server.broadcast()[0], 0.6f);  // (2 + 4) / 10
+  server.begin(model);
+  server.add(update(1, {4.5f, 50}, 7, {-1}));
+  server.finish(model);
+  EXPECT_EQ(model, (std::vector<float>{3.5f, 50}));
+  EXPECT_FLOAT_EQ(server.broadcast()[0], 0.5f);
+
+  // What is sent to clients is there again right after a restart.
+  auto restarted = make_aggregator({.global = "control-variate"}, sizes(1, 2, 10));
+  ASSERT_TRUE((*restarted)->restore(server.save()).ok());
+  EXPECT_EQ(std::vector<float>((*restarted)->broadcast().begin(), (*restarted)->broadcast().end()),
+            std::vector<float>{server.broadcast()[0]});
+}
+
+// Four clients, alpha = 0.5. Round 1, from 1: h = -0.5 / 4 * ((2 - 1) + (4 - 1)) = -0.5, model = 3 + 0.5 / 0.5.
+// Round 2, from 4: h = -0.5 - 0.5 / 4 * (-3 - 2 + 2) = -0.125, model = 3 + 0.125 / 0.5.
+TEST(DynamicServer, FollowsTheFormulaForTwoRounds) {
+  auto made = make_aggregator({.global = "dynamic"}, {.parameters = 1, .size = 2, .clients = 4, .alpha = 0.5});
+  ASSERT_TRUE(made.ok());
+  Aggregator& server = **made;
+  std::vector<float> model{1, 10};
+  server.begin(model);
+  server.add(update(0, {2, 20}, 1));
+  server.add(update(1, {4, 40}, 3));
+  server.finish(model);
+  EXPECT_EQ(model, (std::vector<float>{4, 30}));
+  EXPECT_EQ(server.save().at("correction"), std::vector<double>{-0.5});
+  server.begin(model);
+  server.add(update(0, {1, 0}, 1));
+  server.add(update(1, {2, 0}, 1));
+  server.add(update(3, {6, 3}, 100));
+  server.finish(model);
+  EXPECT_EQ(model, (std::vector<float>{3.25f, 1}));
+  EXPECT_EQ(server.save().at("correction"), std::vector<double>{-0.125});
+}
+
+// Groups of 1 and 3 samples, of which the first counts double: models 2 and 6, statistics 20 and 40, from (1, 10).
+TEST(EveryRule, WeighsModelsAndStatisticsByItsOwnRule) {
+  const struct {
+    const char* rule;
+    double model;
+    double statistic;
+  } cases[] = {{"samples-weighted", (2 * 2 + 3 * 6) / 5.0, (2 * 20 + 3 * 40) / 5.0},
+               {"stabilised", (2 * 2 + 3 * 6) / 5.0, (2 * 20 + 3 * 40) / 5.0},
+               {"uniform", 4, 30},
+               {"unbiased", 1 + 2 * (2 - 1) + 3 * (6 - 1), 35},
+               {"control-variate", 4, 30}};
+  for (const auto& c : cases) {
+    const auto aggregator = make(c.rule, sizes(1, 2, 2));
+    // Twice from the same model: nothing of the first round may be left.
+    for (int round = 0; round < 2; ++round) {
+      std::vector<float> model{1, 10};
+      aggregator->begin(model);
+      for (const bool first : {true, false}) {
+        GroupUpdate u = first ? update(0, {2, 20}, 1) : update(1, {6, 40}, 3);
+        u.importance = first ? 2 : 1;
+        aggregator->add(u);
+      }
+      aggregator->finish(model);
+      EXPECT_NEAR(model[0], c.model, 1e-5) << c.rule;
+      EXPECT_NEAR(model[1], c.statistic, 1e-5) << c.rule;
+    }
+  }
+}
+
+TEST(ServerState, OfAnotherSizeIsRefused) {
+  for (const char* rule : {"adagrad", "adam", "yogi", "control-variate", "dynamic"}) {
+    const auto saved = [&] {
+      const auto other = make(rule, sizes(2, 2, 5));
+      std::vector<float> model{1, 2};
+      other->begin(model);
+      other->add(update(0, {3, 4}, 1, {1, 1}));
+      other->finish(model);
+      return other->save();
+    }();
+    const auto aggregator = make(rule, sizes(1, 1, 5));
+    EXPECT_FALSE(aggregator->restore(saved).ok()) << rule;
+    EXPECT_FALSE(aggregator->restore({}).ok()) << rule;
+  }
+}
+
 TEST(ControlVariateServer, RateOneIsExactlyTheUniformMean) {
   const auto scaffold = make("control-variate", sizes(3, 3, 10));
   const auto uniform = make("uniform", sizes(3, 3, 10));

@@ -193,5 +193,49 @@ TEST(LinkCost, IsTheCriticalPathAndAllBytes) {
   EXPECT_NEAR(round_cost(options, "plain", network, work).compute_s, (5e6 + 440e6 + 1000) / 1e9, 1e-12);
 }
 
+TEST(LinkCost, AddsUpOnlyModelsThatCameAndAreMerged) {
+  const CostOptions options{.device_gflops = 1};
+  const NetworkSize network{.sample_flops = 1e6, .values = 1000};
+  RoundWork work{.drawn = {group_of(1, 1, 1), group_of(1, 1, 1), group_of(1, 1, 1)}};
+  const auto compute_s = [&] { return round_cost(options, "plain", network, work).compute_s; };
+  EXPECT_NEAR(compute_s(), (110e6 + 2 * 1000) / 1e9, 1e-12);
+  work.drawn[1].members.clear();
+  EXPECT_NEAR(compute_s(), (110e6 + 1000) / 1e9, 1e-12);
+  work.drawn[2].members.clear();
+  EXPECT_NEAR(compute_s(), 110e6 / 1e9, 1e-12);
+  work.drawn.assign(3, group_of(1, 1, 1));
+  work.keeps_models = true;
+  EXPECT_NEAR(compute_s(), 110e6 / 1e9, 1e-12);
+}
+
+// Half of four chains of three, each member twice over its 110 samples.
+TEST(ChainCost, OfARoundIsTheClosedFormOfWhatItDid) {
+  CostOptions options{.model = "chain", .device_gflops = 1, .server_in_mbps = 2, .server_out_mbps = 4};
+  const NetworkSize network{.sample_flops = 1e6, .values = 1000};
+  RoundWork work{.in_sequence = true, .clients = 12, .groups = 4, .visits = 2};
+  work.drawn = {group_of(3, 2, 1), group_of(3, 2, 1)};
+  const double per_byte = 8 * 0.5 * 12 * 2 * (1 / 2e6 + 1 / 4e6);
+  RoundCost cost = round_cost(options, "plain", network, work);
+  EXPECT_NEAR(cost.compute_s, (1e6 * 220 * 3 + 1000) / 1e9, 1e-12);
+  EXPECT_NEAR(cost.comm_s, per_byte * 4000, 1e-12);
+  // Samples are a mean over those that trained.
+  work.drawn[0].members.pop_back();
+  EXPECT_NEAR(round_cost(options, "plain", network, work).compute_s, cost.compute_s, 1e-12);
+
+  options.sample_mflop = 2;
+  options.merge_mflop = 3;
+  options.model_mbytes = 0.5;
+  cost = round_cost(options, "plain", network, work);
+  EXPECT_NEAR(cost.compute_s, (2e6 * 220 * 3 + 3e6) / 1e9, 1e-12);
+  EXPECT_NEAR(cost.comm_s, per_byte * 0.5e6, 1e-9);
+
+  work.keeps_models = true;
+  cost = round_cost(options, "plain", network, work);
+  EXPECT_NEAR(cost.compute_s, 2e6 * 220 * 3 / 1e9, 1e-12);
+  EXPECT_EQ(cost.comm_s, 0);
+  work = {};
+  EXPECT_EQ(round_cost(options, "plain", network, work).compute_s, 0);
+}
+
 }  // namespace
 }  // namespace muster

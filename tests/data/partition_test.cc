@@ -241,6 +241,23 @@ TEST(DirichletClasses, IsMoreEvenThanOneDrawAndSharesClassesUnevenly) {
   EXPECT_GT(held / 50.0, 1.2);
 }
 
+// One draw deviates by 49 on average, the worst of a hundred by 69, the most even by 38.
+TEST(DirichletClasses, KeepsTheMostEvenOfAHundredDraws) {
+  const Samples samples = balanced(10, 500);
+  DataOptions options;
+  options.alpha = 0.2;
+  double deviations = 0;
+  constexpr std::uint32_t kSeeds = 10;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Division division = divide("dirichlet-classes", samples, options, 50, seed);
+    double squares = 0;
+    for (std::uint32_t k = 0; k < 50; ++k) squares += std::pow(division.size(k) - 100.0, 2);
+    deviations += std::sqrt(squares / 50);
+  }
+  EXPECT_LT(deviations / kSeeds, 40);
+  EXPECT_GT(deviations / kSeeds, 33);
+}
+
 TEST(DirichletTruncated, SizesStayBelowTheDrawAndDefaultTo20To200) {
   const Samples samples = balanced(10, 5000);
   DataOptions options;
@@ -301,6 +318,37 @@ TEST(Shards, GivesAboutThatManyClassesAndEqualSizes) {
   for (std::uint32_t k = 0; k < 100; ++k) {
     EXPECT_EQ(division.size(k), 60u);
     EXPECT_LE(classes_held(division, k, samples), 2u);
+  }
+}
+
+// The class of the client's first row.
+std::vector<std::int32_t> first_classes(const Division& division, const Samples& samples) {
+  std::vector<std::int32_t> classes;
+  for (std::uint32_t k = 0; k < division.clients(); ++k) classes.push_back(samples.labels[division.of(k)[0]]);
+  return classes;
+}
+
+TEST(Shards, AreShuffledBeforeTheyAreDealt) {
+  const Samples samples = balanced(10, 600);
+  const Division division = divide("shards", samples, {}, 100);
+  // Neighbouring shards are of one class. Dealt at random, a client's second shard is of the first's class in 19 of 199
+  // cases.
+  std::uint32_t pure = 0;
+  for (std::uint32_t k = 0; k < 100; ++k) pure += classes_held(division, k, samples) == 1 ? 1 : 0;
+  EXPECT_LT(pure, 25u);
+  EXPECT_FALSE(std::ranges::is_sorted(first_classes(division, samples)));
+  EXPECT_NE(first_classes(divide("shards", samples, {}, 100, kSeed + 1), samples), first_classes(division, samples));
+}
+
+TEST(Dirichlet, AlphaZeroDealsClassesAtRandom) {
+  const Samples samples = balanced(10, 60);
+  DataOptions options;
+  options.alpha = 0;
+  for (const std::string law : {"dirichlet", "dirichlet-classes"}) {
+    const Division division = divide(law, samples, options, 100);
+    EXPECT_FALSE(std::ranges::is_sorted(first_classes(division, samples))) << law;
+    EXPECT_NE(first_classes(divide(law, samples, options, 100, kSeed + 1), samples), first_classes(division, samples))
+        << law;
   }
 }
 
@@ -448,6 +496,33 @@ TEST(Split, IsTheFractionOfEachClientAndTogetherTheServersTest) {
   }
   EXPECT_EQ(rows.size(), 1000u);
   EXPECT_EQ(data->global_test().size(), 100u);
+}
+
+TEST(Split, TakesRandomRowsOfAClient) {
+  // One client that owns everything in order: neither the first nor the last rows, and others with another seed.
+  RawData raw;
+  raw.train = balanced(2, 50);
+  raw.client_names = {"ann"};
+  raw.train_clients.assign(100, 0);
+  DataOptions options;
+  options.test_fraction = 0.2;
+  const auto rows = [&](std::uint64_t seed) {
+    const auto data = divided(raw, options, seed);
+    SampleBuffer buffer;
+    const SampleView test = data->test({0}, buffer);
+    return std::vector<std::uint32_t>(test.rows.begin(), test.rows.end());
+  };
+  const std::vector<std::uint32_t> some = rows(1);
+  ASSERT_EQ(some.size(), 20u);
+  EXPECT_LT(some.front(), 40u);
+  EXPECT_GT(some.back(), 60u);
+  EXPECT_NE(some.back() - some.front(), 19u);
+  EXPECT_NE(rows(2), some);
+}
+
+TEST(LargestTrainCount, IsThatOfTheLargestClient) {
+  const auto data = divided(with_owners(), {});
+  EXPECT_EQ(data->largest_train_count(), 25u);
 }
 
 TEST(Split, NeverTakesTheLastTrainingSample) {

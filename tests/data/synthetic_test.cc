@@ -75,6 +75,19 @@ TEST(Synthetic, SplitsNineToOneInsideTheClient) {
   EXPECT_EQ(data->global_test().size(), tests);
 }
 
+TEST(Synthetic, NoClientHasMoreThanTheLargest) {
+  DataOptions bounded{.clients = 300, .samples_min = 10, .samples_max = 40, .test_fraction = 0.25};
+  for (const DataOptions& options : {bounded, DataOptions{.clients = 300}}) {
+    const auto data = make_synthetic_data(options, 3, false);
+    ASSERT_TRUE(data.ok());
+    std::uint32_t largest = 0;
+    for (std::uint32_t k = 0; k < 300; ++k) largest = std::max(largest, (*data)->train_count({k}));
+    EXPECT_LE(largest, (*data)->largest_train_count());
+  }
+  EXPECT_EQ((*make_synthetic_data(bounded, 3, false))->largest_train_count(), 30u);
+  EXPECT_EQ((*make_synthetic_data({}, 3, false))->largest_train_count(), 18000u);
+}
+
 TEST(Synthetic, LabelCountsAreThoseOfTheSamples) {
   const auto data = made({.clients = 5u});
   SampleBuffer buffer;

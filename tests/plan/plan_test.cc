@@ -1,6 +1,9 @@
 #include "plan/plan.h"
 
+#include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace muster {
 namespace {
@@ -18,6 +21,17 @@ TEST(Amount, CountsAndShares) {
   EXPECT_EQ(Amount{0.001}.of(10), 1u);
   EXPECT_EQ(Amount{1.0}.of(7), 7u);
   EXPECT_EQ(Amount{0.5}.of(0), 0u);
+  EXPECT_EQ(Amount{0u}.of(7), 0u);
+  EXPECT_EQ(Amount{0.0}.of(7), 1u);
+  EXPECT_EQ(Amount{0.5}.of(1), 1u);
+  EXPECT_EQ(Amount{1.0}.of(0xffffffffu), 0xffffffffu);
+  EXPECT_EQ(Amount{0xffffffffu}.of(3), 3u);
+}
+
+TEST(Amount, SharesOutOfRangeAreNoUndefinedNumbers) {
+  EXPECT_EQ(Amount{1e300}.of(7), 7u);
+  EXPECT_EQ(Amount{-1.0}.of(7), 1u);
+  EXPECT_EQ(Amount{std::nan("")}.of(7), 1u);
 }
 
 TEST(Plan, SamplesDistinctGroupsByRoundAndSeed) {
@@ -42,16 +56,70 @@ TEST(Plan, EveryGroupIsEquallyLikely) {
   for (const int count : seen) EXPECT_NEAR(count, 2000, 150);
 }
 
-TEST(Faults, SharesAreMetAndIndependentOfEachOther) {
-  int dropped = 0;
-  for (std::uint32_t k = 0; k < 10000; ++k) {
-    const Fault a = draw_fault({.drop = 0.3}, 1, 1, ClientId{k});
-    const Fault b = draw_fault({.drop = 0.3, .straggle = 0.5, .nan = 0.5}, 1, 1, ClientId{k});
-    dropped += a.drop;
-    EXPECT_EQ(a.drop, b.drop);
-    EXPECT_FALSE(a.straggle || a.nan);
+constexpr std::uint32_t kDraws = 20000;
+
+TEST(Faults, SharesAreMetAndDrawnIndependently) {
+  const FaultOptions options{.drop = 0.3, .straggle = 0.4, .nan = 0.2};
+  std::map<std::tuple<bool, bool, bool>, double> seen;
+  double shares = 0;
+  double squares = 0;
+  double stragglers = 0;
+  double broken_shares = 0;
+  double broken_stragglers = 0;
+  for (std::uint32_t k = 0; k < kDraws; ++k) {
+    const Fault fault = draw_fault(options, 1, 1, ClientId{k});
+    ++seen[{fault.drop, fault.straggle.has_value(), fault.nan}];
+    if (!fault.straggle) continue;
+    EXPECT_TRUE(*fault.straggle >= 0 && *fault.straggle < 1);
+    shares += *fault.straggle;
+    squares += *fault.straggle * *fault.straggle;
+    ++stragglers;
+    if (fault.nan) {
+      broken_shares += *fault.straggle;
+      ++broken_stragglers;
+    }
   }
-  EXPECT_NEAR(dropped, 3000, 200);
+  // All eight combinations are as frequent as if three coins were thrown; the largest standard deviation is 0.0033.
+  for (const bool drop : {false, true}) {
+    for (const bool straggle : {false, true}) {
+      for (const bool nan : {false, true}) {
+        const double expected = (drop ? 0.3 : 0.7) * (straggle ? 0.4 : 0.6) * (nan ? 0.2 : 0.8);
+        const double share = seen[{drop, straggle, nan}] / kDraws;
+        EXPECT_NEAR(share, expected, 0.013) << drop << straggle << nan;
+      }
+    }
+  }
+  // How much a straggler does is uniform, and has nothing to do with the rest.
+  EXPECT_NEAR(shares / stragglers, 0.5, 0.015);
+  EXPECT_NEAR(squares / stragglers, 1.0 / 3, 0.015);
+  EXPECT_NEAR(broken_shares / broken_stragglers, 0.5, 0.03);
+}
+
+TEST(Faults, RaisingOneShareLeavesTheOthersAsTheyAre) {
+  const FaultOptions usual{.drop = 0.3, .straggle = 0.3, .nan = 0.3};
+  for (const double other : {0.0, 1.0}) {
+    for (std::uint32_t k = 0; k < 500; ++k) {
+      const Fault fault = draw_fault(usual, 1, 1, ClientId{k});
+      EXPECT_EQ(draw_fault({.drop = 0.3, .straggle = other, .nan = other}, 1, 1, ClientId{k}).drop, fault.drop);
+      EXPECT_EQ(draw_fault({.drop = other, .straggle = 0.3, .nan = other}, 1, 1, ClientId{k}).straggle, fault.straggle);
+      EXPECT_EQ(draw_fault({.drop = other, .straggle = other, .nan = 0.3}, 1, 1, ClientId{k}).nan, fault.nan);
+    }
+  }
+}
+
+TEST(Faults, AreDrawnAnewForEveryClientRoundAndSeed) {
+  const FaultOptions options{.drop = 0.5, .straggle = 0.5, .nan = 0.5};
+  std::uint32_t alike = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    const auto same = [](const Fault& a, const Fault& b) { return a.drop == b.drop && a.nan == b.nan; };
+    const Fault fault = draw_fault(options, 1, 1, ClientId{i});
+    EXPECT_EQ(draw_fault(options, 1, 1, ClientId{i}).straggle, fault.straggle);
+    alike += same(fault, draw_fault(options, 1, 2, ClientId{i}));
+    alike += same(fault, draw_fault(options, 1, 1, ClientId{i + 1}));
+    alike += same(fault, draw_fault(options, 2, 1, ClientId{i}));
+  }
+  // Two coins agree a quarter of the time: 750 of 3,000, standard deviation 24.
+  EXPECT_NEAR(alike, 750, 120);
 }
 
 TEST(Faults, NothingGoesWrongUnasked) {

@@ -186,6 +186,9 @@ TEST(ClientsFirst, MapsClientsToTheirGroupsAndSkipsTheRest) {
   EXPECT_EQ(ids(plan.members(0, grouping)), (Indices{5}));
   EXPECT_EQ(ids(plan.members(1, grouping)), (Indices{2, 3}));
   EXPECT_TRUE(plan_for_clients({}, grouping, 4).groups.empty());
+  // Ascending also where the group is not.
+  const RoundPlan sorted = plan_for_clients(clients, grouping_of({{5, 3, 2}}), 4);
+  EXPECT_EQ(ids(sorted.members(0, grouping)), (Indices{2, 3, 5}));
 }
 
 TEST(ClientsFirst, DrawsTheSameClientsHoweverTheyAreGrouped) {

@@ -134,6 +134,8 @@ TEST(EventWriter, AResumedRunSaysWhereItStarts) {
   auto event = fields_of(records[1]);
   EXPECT_EQ(as<std::uint64_t>(event[2]), 41u);
   EXPECT_EQ(as<std::uint64_t>(fields_of(event[7])[1]), 1u);
+  EXPECT_EQ(records_of(slurp(open(folder.path(), 2).path())).size(), 2u);
+  EXPECT_EQ(records_of(slurp(open(folder.path(), 1).path())).size(), 1u);
 }
 
 TEST(EventWriter, ManyEventsReachTheFileWithoutAFlush) {
