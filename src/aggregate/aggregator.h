@@ -47,7 +47,7 @@ struct AggregationOptions {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double tau = 1e-3;
-  double mixing = 0;                    // none: how much groups' models are drawn to each other after a round
+  double mixing = 0;                    // none: how far groups' models move towards each other after a round
   std::string start = "shared";         // none: where models of groups formed by an event begin: shared | members
   std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
 };
@@ -80,7 +80,7 @@ class Aggregator {
   // Writes the next model. With no usable update the model stays as it was.
   virtual void finish(std::span<float> model) = 0;
 
-  // What is sent to clients beside the model, one entry per trained parameter; empty = nothing yet (zero).
+  // What clients receive besides the model, one entry per trained parameter; empty = nothing yet (zero).
   [[nodiscard]] virtual std::span<const float> broadcast() const { return {}; }
 
   // Server state for checkpoints.

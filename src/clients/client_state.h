@@ -35,13 +35,13 @@ class ClientStates {
   ClientStates(const ClientStates&) = delete;
   ClientStates& operator=(const ClientStates&) = delete;
 
-  // Copies the state into `out` and returns true; false, with `out` untouched, if none is stored: it counts as zero.
+  // Copies the state into `out` and returns true. Returns false and leaves `out` alone if none is stored.
   // Fails if the stored size differs from out.size(), or if the record on disk cannot be read or is corrupt (`out` is
   // then unspecified).
   [[nodiscard]] Result<bool> get(ClientId client, std::uint8_t slot, std::span<float> out);
 
-  // Stores or replaces. Fails if the memory limit asks for a write and the disk refuses; the state is kept all the
-  // same.
+  // Stores or replaces. Fails if the memory limit forces a write to disk and that fails; the state then stays in
+  // memory.
   [[nodiscard]] Status put(ClientId client, std::uint8_t slot, std::span<const float> values);
 
   [[nodiscard]] std::size_t size() const;             // states stored, in memory or on disk

@@ -1,5 +1,5 @@
-// Dropped: a client that was asked and gave nothing usable, and why. A client that is late, gone or wrong is data, not
-// an error.
+// Dropped: a client that was asked for something and sent nothing usable, and why. A client that is late, gone or wrong
+// is data, not an error.
 #pragma once
 
 #include <string_view>

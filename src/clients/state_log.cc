@@ -238,7 +238,7 @@ void StateLog::remove_unneeded(const std::set<std::uint32_t>& needed, bool also_
       ++entry;
       continue;
     }
-    // A file that cannot be removed does no harm but take space; it is tried again with the next run.
+    // A file that cannot be removed only takes up space; the next run tries again.
     ::unlink(path(number).c_str());
     entry = files_.erase(entry);
   }

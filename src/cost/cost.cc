@@ -120,7 +120,8 @@ Status check_cost(const CostOptions& options, const std::string& objective) {
   if (measured(options.task, objective)) return {};
   for (const auto& [key, value, model] : constants) {
     if (model != options.model || value) continue;
-    return usage_error("cost.{}: nobody measured it for local.objective = \"{}\"; want a number", key, objective);
+    return usage_error("cost.{}: not set, and no constants were measured for local.objective = \"{}\"; want a number",
+                       key, objective);
   }
   return {};
 }

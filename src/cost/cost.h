@@ -36,7 +36,7 @@ struct CostOptions {
 };
 
 [[nodiscard]] std::vector<CatalogueEntry> cost_models();
-// Refuses constants of another model than the chosen one, and an objective that nobody measured.
+// Refuses constants that belong to another model, and an objective without measured constants unless all are given.
 [[nodiscard]] Status check_cost(const CostOptions& options, const std::string& objective);
 
 // What a round did. A member that dropped every time is not among `members`.
@@ -60,14 +60,14 @@ struct RoundWork {
   std::uint64_t profile_bytes_up = 0;
 };
 
-// Bytes in both directions, by the kind of link. Edge to cloud is beside what clients send and receive.
+// Bytes in both directions, by the kind of link. Edge to cloud comes on top of what clients send and receive.
 struct LinkBytes {
   std::uint64_t client_server = 0;
   std::uint64_t relay = 0;  // from client to client, through the server
   std::uint64_t edge_cloud = 0;
 };
 
-// A member that is not there any more is sent the model all the same. In a chain only the first download and the last
+// A member that has dropped out is still sent the model. In a chain only the first download and the last
 // upload are the server's; what lies between is handed from member to member, through the server. Between an edge and
 // the cloud a group's model travels once each way.
 struct RoundBytes {

@@ -30,13 +30,15 @@ Status check_plan(const PlanOptions& options) {
   }
   const bool some_clients = options.sample_clients != Amount{1.0};
   if (options.sample_groups && some_clients) {
-    return usage_error("plan.sample-groups: does not go with plan.sample-clients: either groups or clients are drawn");
+    return usage_error(
+        "plan.sample-groups: does not go with plan.sample-clients, because a round draws either groups or clients; "
+        "remove one");
   }
   if (samples_by_cov(options.sampling) && !options.sample_groups) {
-    return usage_error("plan.sampling: \"{}\" draws groups, and needs plan.sample-groups", options.sampling);
+    return usage_error("plan.sampling: \"{}\" draws groups; set plan.sample-groups", options.sampling);
   }
   if (options.sampling == "all" && (options.sample_groups || some_clients)) {
-    return usage_error("plan.sampling: \"all\" does not go with plan.{}: nobody is left out",
+    return usage_error("plan.sampling: \"all\" leaves nobody out; remove plan.{}",
                        some_clients ? "sample-clients" : "sample-groups");
   }
   return {};

@@ -1,5 +1,5 @@
-// RoundPlan: who takes part in a round, and what is going to go wrong on purpose. Decided before any training, from the
-// run's seed, the round and the grouping alone.
+// RoundPlan: who takes part in a round, and what goes wrong on purpose. Decided before any training, from the run's
+// seed, the round and the grouping alone.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Amount {
 struct PlanOptions {
   std::optional<GroupSchedule> groups;  // how many groups are formed; not set: the grouping method's own keys decide
   RegroupOptions regroup;
-  // Groups first: whole groups are drawn. Not set: clients first, and each trains in its group with those drawn too.
+  // Set: whole groups are drawn. Not set: clients are drawn, and each trains with the drawn clients of its group.
   std::optional<Amount> sample_groups;
   Amount sample_clients{1.0};
   std::string sampling = "uniform";  // see samplers()
@@ -43,7 +43,7 @@ struct PlanOptions {
 // True for samplers that need the groups' coefficients of variation.
 [[nodiscard]] bool samples_by_cov(const std::string& sampling);
 
-// Refuses unknown words and combinations that say two things at once, with the reason.
+// Refuses unknown names and settings that contradict each other, with the reason.
 [[nodiscard]] Status check_plan(const PlanOptions& options);
 
 // The [faults] section: shares of the sampled clients, drawn independently for every client and round.
@@ -80,7 +80,7 @@ struct RoundPlan {
                                          std::uint32_t round);
 
 // The logarithm of w(1 / CoV) for each group, by the sampler's w (Group-FEL, Eq. 38). 1 / CoV is at most 1000, also
-// for CoV = 0; it is 0 for an infinite CoV and for what is no number. Precondition: samples_by_cov(sampling).
+// for CoV = 0; it is 0 for an infinite CoV and for NaN. Precondition: samples_by_cov(sampling).
 [[nodiscard]] std::vector<double> log_sampling_weights(const std::string& sampling, std::span<const double> cov);
 
 // Weights as probabilities: the law of the first draw. All equal where every weight is 0.
@@ -93,7 +93,7 @@ struct RoundPlan {
 [[nodiscard]] std::vector<std::uint32_t> sample_by_weight(std::span<const double> log_weights, std::uint32_t count,
                                                           Stream& stream);
 
-// What befalls one client in one round.
+// What goes wrong on purpose for one client in one round.
 struct Fault {
   bool drop = false;
   bool nan = false;

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// `plan.regroup-every`, `plan.regroup-on` and `plan.regroup-round` of a recipe. Neither of the first two: never.
+// `plan.regroup-every`, `plan.regroup-on` and `plan.regroup-round` of a recipe. With neither of the first two: never.
 struct RegroupOptions {
   std::optional<std::uint32_t> every;  // rounds that a grouping lasts, >= 1
   std::string on;                      // see regroup_events(); "" = on no event
@@ -25,17 +25,17 @@ struct RegroupOptions {
 // Every event, in the order of the documentation.
 [[nodiscard]] std::vector<CatalogueEntry> regroup_events();
 
-// Fails if the event is unknown, a number is out of range, or both a rhythm and an event are asked for.
+// Fails if the event is unknown, a number is out of range, or both `every` and `on` are set.
 [[nodiscard]] Status check_regroup(const RegroupOptions& options);
 
-// Whether the rhythm wants new groups before round `round` >= 2: after every `every` rounds. Never without one.
+// Whether `every` asks for new groups before round `round` >= 2. Never if it is not set.
 [[nodiscard]] bool regroup_before(const RegroupOptions& options, std::uint32_t round);
 
 // The first round after which the event can happen: `round`, or the event's default. Precondition: `on` is an event.
 [[nodiscard]] std::uint32_t earliest_event(const RegroupOptions& options);
 
-// Population variance over clients of the losses each has summed up over the rounds (AutoCFL); entries that are not
-// finite do not count; 0 without any.
+// Population variance over clients of each client's sum of losses over the rounds (AutoCFL). Entries that are not
+// finite do not count; without any the variance is 0.
 [[nodiscard]] double cumulative_loss_variance(std::span<const double> cumulative_losses);
 
 // loss-variance: whether groups are formed after the last of the rounds, whose variances are given in order from round

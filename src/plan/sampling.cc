@@ -41,7 +41,7 @@ double largest_of(std::span<const double> log_weights) {
   return largest;
 }
 
-// Of the largest weight. Where all weights are 0 the difference of their logarithms is no number: all are equal.
+// As a share of the largest weight. If all weights are 0, the difference of their logarithms is NaN: all are equal.
 double relative_weight(double log_weight, double largest) {
   return std::isinf(largest) ? 1 : std::exp(log_weight - largest);
 }

@@ -221,7 +221,7 @@ Status write_checkpoint(const std::filesystem::path& folder, const Checkpoint& c
   for (const Found& found : find_checkpoints(folder)) {
     if (found.round == checkpoint.round) continue;
     if (found.round < checkpoint.round && !std::exchange(previous_kept, true)) continue;
-    // One that cannot be removed only takes space; the next write tries again.
+    // One that cannot be removed only takes up space; the next write tries again.
     ::unlink(found.path.c_str());
   }
   return {};

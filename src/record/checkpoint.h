@@ -1,4 +1,4 @@
-// Checkpoint: all that a run needs to continue, as named sections in one checksummed file. Knows nothing of what the
+// Checkpoint: everything a run needs to continue, as named sections in one checksummed file. Knows nothing of what the
 // sections mean. Checkpoint -> folder/round-0000000042.checkpoint -> Checkpoint; the one before is kept.
 #pragma once
 

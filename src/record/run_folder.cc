@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <optional>
 
 #include "base/file.h"
@@ -82,9 +83,9 @@ Status RunFolder::append_grouping(std::string_view json_line) {
 }
 
 Status RunFolder::forget_rounds_after(std::uint32_t last) {
+  std::map<std::string, std::string> kept;
   for (const char* file : {"rounds.jsonl", "groups.jsonl"}) {
     std::ifstream in(path_ / file);
-    std::string kept;
     std::string line;
     for (std::uint64_t number = 1; std::getline(in, line); ++number) {
       if (in.eof()) break;  // no newline: the last write was cut short
@@ -92,10 +93,11 @@ Status RunFolder::forget_rounds_after(std::uint32_t last) {
       if (!round) {
         return failure("{}:{}: not a record of a round; mend or remove the line", (path_ / file).string(), number);
       }
-      if (*round <= last) kept += line + '\n';
+      if (*round <= last) kept[file] += line + '\n';
     }
-    MUSTER_TRY(write(file, kept));
+    kept.try_emplace(file);
   }
+  for (const auto& [file, lines] : kept) MUSTER_TRY(write(file, lines));
   return {};
 }
 

@@ -214,7 +214,7 @@ Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     if (!take_offsets(entry["data_offsets"], begin, end) || end > data.size() || end - begin != bytes_of(tensor)) {
-      return failure("tensor '{}' has data_offsets that are not {} of the {} bytes of values", tensor.name,
+      return failure("tensor '{}' has data_offsets that do not cover {} of the {} bytes of values", tensor.name,
                      bytes_of(tensor), data.size());
     }
     if (end > begin) std::memcpy(flat.data() + tensor.range.offset, data.data() + begin, end - begin);

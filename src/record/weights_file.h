@@ -14,8 +14,8 @@
 
 namespace muster {
 
-// `flat` has network.size() values; statistics are written too. `metadata` goes into the header as it is, beside
-// "layout", which tells the order of axes. The file is written whole or not at all.
+// `flat` has network.size() values; statistics are written too. `metadata` goes into the header as it is, next to
+// "layout", which gives the order of axes. The file is written whole or not at all.
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, const Network& network,
                                        std::span<const float> flat, const std::map<std::string, std::string>& metadata);
 

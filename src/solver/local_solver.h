@@ -32,7 +32,7 @@ struct LocalOptions {
   double weight_decay = 0;
   std::string optimizer = "sgd";         // sgd | adam
   std::optional<double> adapt_epochs;    // growth of the epochs of clients that lag behind; not set: all train `epochs`
-  double loss_tolerance = 0.02;          // share by which a summed loss must lie above the largest client's to lag
+  double loss_tolerance = 0.02;          // a client lags if its summed loss exceeds the largest client's by this share
   std::string epoch_rounding = "round";  // round | ceil | fractional: of adapted epochs
   bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
   std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
@@ -42,7 +42,7 @@ struct LocalOptions {
 struct LocalUpdate {
   ClientId client;
   std::vector<float> model;    // the flat vector after training
-  std::vector<float> payload;  // what the objective sends beside it; may be empty
+  std::vector<float> payload;  // what the objective sends besides it; may be empty
   std::uint32_t samples = 0;   // the client's training samples: its weight
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
@@ -66,9 +66,9 @@ struct TrainTask {
   std::span<const float> broadcast;  // for the objective; may be empty
   double work = 1;                   // share of the usual epochs or steps, for stragglers
   bool own_model = false;            // start from, and keep, the client's own model (local training without a server)
-  std::optional<double> epochs;      // instead of the usual
+  std::optional<double> epochs;      // instead of the recipe's
   bool measure = false;              // report the loss after training
-  // Set when the client only tries: so long instead of the usual, on its own loss alone, and nothing of it is kept.
+  // Set for a trial, and says how long it is. The client minimises its own loss alone, and nothing of it is kept.
   std::optional<LocalWork> trial;
 };
 

@@ -56,7 +56,7 @@ class Objective {
 
   // Reuses term.drift's memory.
   virtual void begin(const ObjectiveInput& input, ObjectiveTerm& term) const = 0;
-  // Writes the client's next state and what it sends beside the model; both are sized by the caller
+  // Writes the client's next state and what it sends besides the model; both are sized by the caller
   // (one entry per trained parameter if has_state() / has_payload(), else empty).
   virtual void end(const ObjectiveInput&, const ObjectiveOutcome&, std::span<float> /*next_state*/,
                    std::span<float> /*payload*/) const {}

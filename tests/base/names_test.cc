@@ -29,6 +29,9 @@ TEST(NearestName, StaysSilentWhenNothingIsClose) {
   EXPECT_EQ(nearest_name("", kRecipes), "");
   EXPECT_EQ(nearest_name("fedavg", {}), "");
   EXPECT_EQ(nearest_name("mu", std::vector<std::string>{"lr", "k"}), "");
+  // A third of nine letters may be wrong, four may not.
+  EXPECT_EQ(nearest_name("abcdefxyz", std::vector<std::string>{"abcdefghi"}), "abcdefghi");
+  EXPECT_EQ(nearest_name("abcdewxyz", std::vector<std::string>{"abcdefghi"}), "");
 }
 
 TEST(NearestName, TakesTheFirstOfEquals) {

@@ -159,6 +159,25 @@ TEST(Stream, EveryPartOfTheKeyMatters) {
   EXPECT_EQ(firsts.size(), keys.size());
 }
 
+TEST(Stream, EveryBitOfTheKeyMatters) {
+  std::set<std::uint64_t> seen{Stream({.seed = 1}).next64()};
+  for (std::uint32_t bit = 0; bit < 32; ++bit) {
+    const std::uint32_t flag = 1u << bit;
+    EXPECT_TRUE(seen.insert(Stream({.seed = 1, .round = flag}).next64()).second) << "round, bit " << bit;
+    EXPECT_TRUE(seen.insert(Stream({.seed = 1, .id = flag}).next64()).second) << "id, bit " << bit;
+    EXPECT_TRUE(seen.insert(Stream({.seed = 1, .part = flag}).next64()).second) << "part, bit " << bit;
+    EXPECT_TRUE(seen.insert(Stream({.seed = 1 ^ std::uint64_t{flag} << 32}).next64()).second) << "seed, bit " << bit;
+  }
+}
+
+// 2^32 is 4/3 of this bound: without rejection every third value would come twice as often.
+TEST(Stream, BelowRejectsWhatWouldFavourSomeValues) {
+  Stream stream({.seed = 4});
+  int thirds = 0;
+  for (int i = 0; i < 6000; ++i) thirds += stream.below(3u << 30) % 3 == 0 ? 1 : 0;
+  EXPECT_NEAR(thirds, 2000, 200);
+}
+
 TEST(Stream, NeighbouringStreamsAreUncorrelated) {
   constexpr int kDraws = 20000;
   for (const auto& [first, second] :

@@ -273,6 +273,26 @@ TEST(DirichletTruncated, SizesStayBelowTheDrawAndDefaultTo20To200) {
   EXPECT_LT(total / 300, 118);
 }
 
+TEST(DirichletTruncated, SizesAndMixFollowTheirBounds) {
+  const Samples samples = balanced(10, 5000);
+  DataOptions options;
+  options.alpha = std::numeric_limits<double>::infinity();
+  const Division even = divide("dirichlet-truncated", samples, options, 300);
+  std::uint32_t smallest = 200;
+  for (std::uint32_t k = 0; k < 300; ++k) smallest = std::min(smallest, even.size(k));
+  EXPECT_GE(smallest, 20u);
+  EXPECT_LE(smallest, 30u);
+  const auto held = [&](double alpha) {
+    options.alpha = alpha;
+    const Division division = divide("dirichlet-truncated", samples, options, 100);
+    double sum = 0;
+    for (std::uint32_t k = 0; k < 100; ++k) sum += classes_held(division, k, samples);
+    return sum / 100;
+  };
+  EXPECT_LT(held(0.01), 2);
+  EXPECT_GT(held(100), 9);
+}
+
 TEST(DirichletTruncated, RunsOutWithoutFailing) {
   const Division division = divide("dirichlet-truncated", balanced(2, 50), {}, 20);
   EXPECT_LE(division.rows.size(), 100u);
@@ -372,6 +392,18 @@ TEST(LabelGroups, AreAutoCflsFourWithEqualSizes) {
   // Classes 4-6 serve 5/4 + 5/6 + 5/10 clients: 6000 / 2.5833 = 2322.6 samples each.
   EXPECT_NEAR(division.size(0), 2322, 2);
   EXPECT_THAT(division.note, HasSubstr("unused"));
+}
+
+TEST(LabelGroups, DealTheOddSamplesToDifferentClasses) {
+  const Samples samples = balanced(3, 100);
+  DataOptions options;
+  options.label_groups = "0-2";
+  options.samples_max = 4;
+  const Division division = divide("label-groups", samples, options, 3);
+  using Counts = std::vector<std::uint32_t>;
+  EXPECT_EQ(class_counts(division, 0, samples), (Counts{2, 1, 1}));
+  EXPECT_EQ(class_counts(division, 1, samples), (Counts{1, 1, 2}));
+  EXPECT_EQ(class_counts(division, 2, samples), (Counts{1, 2, 1}));
 }
 
 TEST(LabelGroups, CanBeWrittenOut) {
@@ -478,6 +510,106 @@ TEST(Natural, PicksClientsAndBoundsTheirSamples) {
   EXPECT_EQ(error_of(with_owners(), options),
             "data.clients: 3, but the source has only 2 clients with 6 or more training samples");
   EXPECT_THAT(error_of({.train = balanced(2, 4)}, {.partition = "natural"}), HasSubstr("needs a source with clients"));
+}
+
+// Twenty writers with ten rows each, one after the other.
+RawData writers() {
+  RawData raw;
+  raw.train = balanced(2, 100);
+  for (std::uint32_t o = 0; o < 20; ++o) {
+    raw.client_names.push_back(std::to_string(o));
+    raw.train_clients.insert(raw.train_clients.end(), 10, o);
+  }
+  return raw;
+}
+
+std::vector<std::uint32_t> rows_of(const SampleView& view) {
+  return {view.rows.begin(), view.rows.end()};
+}
+
+TEST(Natural, PicksRandomClientsAndRandomRowsOfThem) {
+  DataOptions options;
+  options.clients = 5;
+  options.samples_max = 4;
+  options.test_fraction = 0;
+  const auto picked = [&](std::uint64_t seed) {
+    const auto data = divided(writers(), options, seed);
+    SampleBuffer buffer;
+    std::vector<std::vector<std::uint32_t>> rows;
+    for (std::uint32_t k = 0; k < 5; ++k) {
+      rows.push_back(rows_of(data->train({k}, buffer)));
+      EXPECT_EQ(rows.back().size(), 4u);
+      for (const std::uint32_t row : rows.back()) EXPECT_EQ(std::to_string(row / 10), data->client_name({k}));
+    }
+    return rows;
+  };
+  const auto some = picked(1);
+  EXPECT_NE(some, picked(2));
+  std::vector<std::uint32_t> owners;
+  std::uint32_t leading = 0;  // clients that kept their first four rows
+  for (const auto& rows : some) {
+    owners.push_back(rows[0] / 10);
+    leading += rows[3] - rows[0] == 3 && rows[0] % 10 == 0 ? 1 : 0;
+  }
+  EXPECT_NE(owners, (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_LT(leading, 3u);
+  options.samples_min = 10;  // as many as they have
+  EXPECT_EQ(divided(writers(), options)->clients(), 5u);
+}
+
+TEST(Split, DrawsAnewForEveryClientAndSeed) {
+  DataOptions options;
+  options.test_fraction = 0.3;
+  std::set<std::vector<std::uint32_t>> places;
+  const auto data = divided(writers(), options);
+  SampleBuffer buffer;
+  for (std::uint32_t k = 0; k < 20; ++k) {
+    std::vector<std::uint32_t> rows = rows_of(data->test({k}, buffer));
+    for (std::uint32_t& row : rows) row %= 10;
+    places.insert(rows);
+  }
+  EXPECT_GT(places.size(), 10u);
+
+  options.partition = "iid";
+  options.clients = 4;
+  EXPECT_NE(rows_of(divided({.train = balanced(2, 100)}, options, 1)->train({0}, buffer)),
+            rows_of(divided({.train = balanced(2, 100)}, options, 2)->train({0}, buffer)));
+}
+
+TEST(Split, TestsOfPlantedClientsAreNotBoundedByTrainingSizes) {
+  DataOptions options;
+  options.partition = "label-groups";
+  options.samples_max = 5;
+  const auto data = divided({.train = balanced(10, 600), .test = balanced(10, 100)}, options);
+  EXPECT_EQ(data->train_count({0}), 5u);
+  EXPECT_GT(data->test_count({0}), 20u);
+}
+
+TEST(Imbalance, IsAskedForByTheOption) {
+  DataOptions options;
+  options.clients = 20;
+  options.imbalance = true;
+  options.test_fraction = 0;
+  const auto sizes = [&](std::uint64_t seed) {
+    const auto data = divided({.train = balanced(10, 200)}, options, seed);
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t k = 0; k < 20; ++k) counts.push_back(data->train_count({k}));
+    return counts;
+  };
+  const std::vector<std::uint32_t> some = sizes(1);
+  EXPECT_EQ(std::ranges::count(some, 10u), 3);
+  EXPECT_EQ(std::ranges::count(some, 100u), 11);
+  EXPECT_NE(some, sizes(2));
+}
+
+TEST(Exemplars, AreRandomTestSamples) {
+  DataOptions options;
+  options.clients = 5;
+  options.exemplars = 3;
+  RawData raw{.train = balanced(4, 50), .test = balanced(4, 50)};
+  const std::vector<std::uint32_t> some = rows_of(divided(raw, options, 1)->exemplars());
+  EXPECT_NE(some, rows_of(divided(raw, options, 2)->exemplars()));
+  EXPECT_GT(some[2], 11u) << "the first three of class 0";
 }
 
 TEST(Split, IsTheFractionOfEachClientAndTogetherTheServersTest) {

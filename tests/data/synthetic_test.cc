@@ -75,6 +75,23 @@ TEST(Synthetic, SplitsNineToOneInsideTheClient) {
   EXPECT_EQ(data->global_test().size(), tests);
 }
 
+// The mean feature of client k is B_k + a sum of 60 deviations over 60: a variance of beta^2 + 1/60 and a little.
+TEST(Synthetic, ClientsLieApartByBeta) {
+  for (const double beta : {0.0, 1.0, 3.0}) {
+    const auto data = made({.clients = 400u, .beta = beta, .samples_min = 20u, .samples_max = 20u});
+    SampleBuffer buffer;
+    double squares = 0;
+    for (std::uint32_t k = 0; k < 400; ++k) {
+      const SampleView view = data->train({k}, buffer);
+      double sum = 0;
+      for (const float value : view.samples->floats) sum += value;
+      const double mean = sum / static_cast<double>(view.samples->floats.size());
+      squares += mean * mean;
+    }
+    EXPECT_NEAR(squares / 400, beta * beta + 1.0 / 60, 0.25 * beta * beta + 0.01) << beta;
+  }
+}
+
 TEST(Synthetic, NoClientHasMoreThanTheLargest) {
   DataOptions bounded{.clients = 300, .samples_min = 10, .samples_max = 40, .test_fraction = 0.25};
   for (const DataOptions& options : {bounded, DataOptions{.clients = 300}}) {

@@ -226,11 +226,12 @@ TEST(Plan, EverySamplerIsAcceptedWithItsKeys) {
 
 TEST(Plan, RefusesToDrawTwice) {
   EXPECT_EQ(check_plan({.sample_groups = Amount{2u}, .sample_clients = Amount{5u}}).error().message,
-            "plan.sample-groups: does not go with plan.sample-clients: either groups or clients are drawn");
+            "plan.sample-groups: does not go with plan.sample-clients, because a round draws either groups or clients; "
+            "remove one");
   EXPECT_EQ(check_plan({.sampling = "inverse-cov"}).error().message,
-            "plan.sampling: \"inverse-cov\" draws groups, and needs plan.sample-groups");
+            "plan.sampling: \"inverse-cov\" draws groups; set plan.sample-groups");
   EXPECT_EQ(check_plan({.sample_clients = Amount{0.5}, .sampling = "all"}).error().message,
-            "plan.sampling: \"all\" does not go with plan.sample-clients: nobody is left out");
+            "plan.sampling: \"all\" leaves nobody out; remove plan.sample-clients");
   EXPECT_THAT(check_plan({.sampling = "unifrom"}).error().message,
               ::testing::HasSubstr("plan.sampling: unknown sampler 'unifrom' (did you mean 'uniform'?)"));
   PlanOptions no_groups;

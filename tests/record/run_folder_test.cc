@@ -54,11 +54,12 @@ TEST_F(Lines, ThatAreNoRecordsAreAnErrorWithTheirPlace) {
        {std::string("[1]"), std::string("3"), std::string("{}"), std::string(""), std::string("{\"round\":\"2\"}"),
         std::string("{\"round\":-1}"), std::string("{\"round\":1.5}"), std::string("{\"round\":null}"),
         std::string("{\"round\":1,\"name\":\"\xff\"}"), std::string("{\"round\":1e99}"), deep}) {
-    put("{\"round\":1}\n", "{\"round\":1}\n" + bad + "\n{\"round\":2}\n");
+    put("{\"round\":2}\n", "{\"round\":1}\n" + bad + "\n{\"round\":2}\n");
     const Status status = run_->forget_rounds_after(1);
     ASSERT_FALSE(status.ok()) << bad.substr(0, 40);
     EXPECT_THAT(status.error().message, HasSubstr("groups.jsonl:2: not a record of a round")) << bad.substr(0, 40);
     EXPECT_THAT(groups(), HasSubstr("{\"round\":2}")) << "the file was changed";
+    EXPECT_EQ(rounds(), "{\"round\":2}\n") << "the other file was changed";
   }
 }
 
