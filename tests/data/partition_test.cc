@@ -544,14 +544,17 @@ TEST(Natural, PicksRandomClientsAndRandomRowsOfThem) {
     return rows;
   };
   const auto some = picked(1);
-  EXPECT_NE(some, picked(2));
+  const auto others = picked(2);
   std::vector<std::uint32_t> owners;
+  std::vector<std::uint32_t> other_owners;
   std::uint32_t leading = 0;  // clients that kept their first four rows
-  for (const auto& rows : some) {
-    owners.push_back(rows[0] / 10);
-    leading += rows[3] - rows[0] == 3 && rows[0] % 10 == 0 ? 1 : 0;
+  for (std::size_t k = 0; k < 5; ++k) {
+    owners.push_back(some[k][0] / 10);
+    other_owners.push_back(others[k][0] / 10);
+    leading += some[k][3] - some[k][0] == 3 && some[k][0] % 10 == 0 ? 1 : 0;
   }
   EXPECT_NE(owners, (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_NE(owners, other_owners);
   EXPECT_LT(leading, 3u);
   options.samples_min = 10;  // as many as they have
   EXPECT_EQ(divided(writers(), options)->clients(), 5u);
