@@ -131,8 +131,8 @@ def mixing(lab):
 
 def fedgroup(lab):
     mnist = ["data.source=mnist", "rounds=200"]
-    synthetic = ["data.source=synthetic", "data.partition=natural", "data.clients=100", "data.alpha=1.0", "data.beta=1.0",
-                 "data.test-fraction=0.1", "data.merge-test=false", "local.learning-rate=0.01", "rounds=200"]
+    synthetic = ["data.source=synthetic", "data.clients=100", "data.alpha=1.0", "data.beta=1.0",
+                 "data.test-fraction=0.1", "local.learning-rate=0.01", "rounds=200"]
     for name, data, groups in (("mnist", mnist, 3), ("synthetic", synthetic, 5)):
         flat = ["local.epochs=20", "local.batch-size=10", "plan.sample-clients=20", "model.name=softmax", "evaluation.on=clients",
                 "local.learning-rate=" + ("0.03" if name == "mnist" else "0.01")]

@@ -91,3 +91,7 @@ seed("client_table", "vectors", "10.5,-2e3\nnan,inf\n")
 seed("client_table", "npy", b"2" + npy("<f4", "2, 2", bytes(16)))
 seed("client_table", "sizes", "3size\n10\n0\n")
 seed("client_table", "names", "4a\nb\n\"a\"\n")
+recipe_file = '[data]\nsource = "csv"\npath = "x.csv"\n[local]\nobjective = "prox"\nmu = 0.5\n[plan]\ngroups = { growth = "log", alpha = 2.0, beta = 10 }\n'
+seed("recipe", "file", "\n\n" + recipe_file)
+seed("recipe", "settings", "fedgsp\nlocal.steps=3\nplan.groups={growth=\"exp\",beta=3}\ndata.clients=40\nmodel.name=mlp\nmodel.hidden=[3,4]\n\n")
+seed("recipe", "choices", "fedgroup\naggregation.global=adam\naggregation.beta1=0.5\nnewcomers.round=3\ngrouping.method=random\n\n")

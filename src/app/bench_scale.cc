@@ -35,10 +35,10 @@ Result<Recipe> recipe_with(const std::vector<std::string>& settings) {
 }
 
 Status measure_virtual_clients(const ScaleBenchOptions& options, std::vector<ScaleCase>& cases) {
-  MUSTER_ASSIGN(const Recipe recipe, recipe_with({"data.source=synthetic", "data.partition=natural",
-                                                  fmt::format("data.clients={}", options.clients), "model.name=softmax",
-                                                  "local.epochs=1", "local.batch-size=10", "plan.sample-clients=100",
-                                                  fmt::format("rounds={}", options.rounds)}));
+  MUSTER_ASSIGN(const Recipe recipe,
+                recipe_with({"data.source=synthetic", fmt::format("data.clients={}", options.clients),
+                             "model.name=softmax", "local.epochs=1", "local.batch-size=10", "plan.sample-clients=100",
+                             fmt::format("rounds={}", options.rounds)}));
   MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
   const std::uint32_t early = std::max(1u, options.rounds / 10);
   const double start = wall_seconds();

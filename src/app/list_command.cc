@@ -17,9 +17,15 @@ namespace {
 struct ListArguments {
   std::string stage;
   bool json = false;
+  bool markdown = false;
 };
 
 Status list(const ListArguments& arguments) {
+  if (arguments.markdown) {
+    if (arguments.stage != "keys") return usage_error("--markdown: is for `muster list keys`");
+    fmt::print("{}", keys_markdown());
+    return {};
+  }
   MUSTER_ASSIGN(std::vector<CatalogueStage> stages, catalogue());
   if (!arguments.stage.empty()) {
     std::vector<std::string> names;
@@ -52,13 +58,16 @@ Status list(const ListArguments& arguments) {
 struct ShowArguments {
   std::string recipe;
   std::vector<std::string> settings;
+  bool all = false;
 };
 
 Status show(const ShowArguments& arguments) {
   MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   MUSTER_TRY(check_recipe(recipe));
-  fmt::print("# {}\n{}", describe_recipe(recipe), format_recipe(recipe));
+  fmt::print("# {}\n", describe_recipe(recipe));
+  for (const std::string& note : recipe_notes(recipe)) fmt::print("# note: {}\n", note);
+  fmt::print("{}", format_recipe(recipe, arguments.all));
   return {};
 }
 
@@ -69,6 +78,7 @@ void add_list_command(Command program) {
   Command command = program.add_command("list", "What can be chosen, with one line on each");
   command.add_option("stage", arguments->stage, "recipes, data, partitions, models, keys, ...; default: all");
   command.add_flag("--json", arguments->json, "As one JSON object");
+  command.add_flag("--markdown", arguments->markdown, "Of keys: as the table in docs/keys.md");
   command.set_footer("Examples:\n  muster list recipes\n  muster list keys\n  muster list --json");
   command.set_action([arguments] { return list(*arguments); });
 }
@@ -78,6 +88,7 @@ void add_show_command(Command program) {
   Command command = program.add_command("show", "The fully resolved recipe, as TOML, and what it does in words");
   command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file").required();
   command.add_option("--set", arguments->settings, "section.key=value, repeatable").one_at_a_time();
+  command.add_flag("--all", arguments->all, "Also the keys that have no effect or are not set, as comments");
   command.set_footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");
   command.set_action([arguments] { return show(*arguments); });
 }

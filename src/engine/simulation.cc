@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
+#include "recipe/facts.h"
 #include "train/local_federation.h"
 
 namespace muster {
@@ -46,6 +47,7 @@ Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const Simulati
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
     MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+    MUSTER_TRY(check_recipe_for(recipe, recipe_facts(recipe, *data)));
     MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data->shape(), data->classes()));
     MUSTER_ASSIGN(federation,
                   LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));

@@ -76,7 +76,8 @@ Result<Draft> group_by_qcid(const GroupingOptions& options, const GroupingInput&
       if (j == 1) {
         for (Place i = 0; i < pool.places(); ++i) {
           const bool vacant = std::isinf(weights[i]);
-          const double times = input.selected.empty() ? 1 : std::max(input.selected[pool.client(i)], 1u);
+          // Counted from 1: who was never selected has been met once, as it were.
+          const double times = 1.0 + (input.selected.empty() ? 0 : input.selected[pool.client(i)]);
           weights[i] = vacant ? 0 : 1 / weights[i] + lambda * std::sqrt(exploration / times);
         }
       } else {

@@ -1,13 +1,40 @@
 #include "recipe/catalogue.h"
 
-#include "recipe/recipe.h"
+#include <algorithm>
+
+#include "recipe/choices.h"
+#include "recipe/keys.h"
 
 namespace muster {
+namespace {
+
+// The keys that say of themselves that they belong to this word of the choice. Those of the choice's own section go by
+// their short names.
+std::vector<std::string> keys_of(const std::string& choice, const std::string& word) {
+  std::vector<std::string> names;
+  const std::string section = choice.substr(0, choice.find('.'));
+  for (const Key& key : recipe_key_table()) {
+    const bool belongs = std::ranges::any_of(key.conditions, [&](const Condition& condition) {
+      return condition.choice == choice && std::ranges::find(condition.words, word) != condition.words.end();
+    });
+    if (belongs) names.push_back(key.info.section == section ? key.info.key : full_name(key.info));
+  }
+  return names;
+}
+
+template <typename Entries>
+CatalogueStage stage_of(const char* name, const char* choice, const Entries& entries) {
+  CatalogueStage stage{.name = name, .entries = {}};
+  for (const auto& entry : entries) stage.entries.push_back({entry.name, entry.summary, keys_of(choice, entry.name)});
+  return stage;
+}
+
+}  // namespace
 
 Result<std::vector<CatalogueStage>> catalogue() {
   std::vector<CatalogueStage> stages;
 
-  CatalogueStage recipes{.name = "recipes"};
+  CatalogueStage recipes{.name = "recipes", .entries = {}};
   for (const BuiltInRecipe& built_in : built_in_recipes()) {
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(built_in.toml, built_in.name));
     recipes.entries.push_back({recipe.name, recipe.summary, {}});
@@ -16,49 +43,26 @@ Result<std::vector<CatalogueStage>> catalogue() {
 
   stages.push_back({"data", data_sources()});
   stages.push_back({"partitions", partitions()});
-  CatalogueStage models{.name = "models"};
-  for (const ModelEntry& entry : model_catalogue()) models.entries.push_back({entry.name, entry.summary, entry.keys});
-  stages.push_back(std::move(models));
+  stages.push_back(stage_of("models", "model.name", model_catalogue()));
+  // Most networks share a key that no condition names.
+  for (CatalogueEntry& entry : stages.back().entries) entry.keys = find_entry(model_catalogue(), entry.name)->keys;
 
-  CatalogueStage profiles{.name = "profile"};
+  CatalogueStage profiles{.name = "profile", .entries = {}};
   for (const ProfileEntry& entry : profile_kinds()) {
     profiles.entries.push_back(
         {entry.name, fmt::format("{}; bytes: {}; reveals {}", entry.summary, entry.bytes, entry.reveals), entry.keys});
   }
   stages.push_back(std::move(profiles));
-  CatalogueStage grouping{.name = "grouping"};
-  for (const GrouperEntry& entry : groupers()) grouping.entries.push_back({entry.name, entry.summary, entry.keys});
-  stages.push_back(std::move(grouping));
+  stages.push_back(stage_of("grouping", "grouping.method", groupers()));
   stages.push_back({"plan", samplers()});
   stages.push_back({"growth", growths()});
-  stages.push_back({"regroup", regroup_events()});
-  stages.push_back({"training",
-                    {{"parallel", "members train from the same model and are averaged", {"group-rounds"}},
-                     {"sequential", "the model walks from member to member", {"passes", "shuffle"}}}});
-  stages.push_back({"objective",
-                    {{"plain", "the client's own loss", {}},
-                     {"prox", "holds the client near the model it received (FedProx)", {"mu"}},
-                     {"control-variate", "corrects the client's drift by control variates (SCAFFOLD)", {"control"}},
-                     {"dynamic", "dynamic regularisation (FedDyn)", {"alpha"}}}});
-  stages.push_back(
-      {"aggregation",
-       {{"samples-weighted", "mean of the models, weighted by training samples (FedAvg)", {}},
-        {"uniform", "plain mean of the models", {}},
-        {"unbiased",
-         "sum of the groups' changes by samples over the probability of being drawn (Group-FEL, Eq. 4)",
-         {}},
-        {"stabilised", "mean of the models with the same weights, made to sum to 1 (Group-FEL, Eq. 39)", {}},
-        {"adagrad", "the mean update drives Adagrad on the server", {"server-learning-rate", "beta1", "tau"}},
-        {"adam", "the mean update drives Adam on the server", {"server-learning-rate", "beta1", "beta2", "tau"}},
-        {"yogi", "the mean update drives Yogi on the server", {"server-learning-rate", "beta1", "beta2", "tau"}},
-        {"control-variate",
-         "mean of the models and of the changes of control variates (SCAFFOLD)",
-         {"server-learning-rate"}},
-        {"dynamic", "mean of the models, corrected by accumulated updates (FedDyn)", {}},
-        {"slots",
-         "groups take turns at a few models, which are averaged every `window` rounds (FedSeqInter)",
-         {"window"}},
-        {"none", "no merging: every group keeps its own model", {"mixing"}}}});
+  stages.push_back(stage_of("regroup", "plan.regroup-on", regroup_events()));
+  stages.push_back(stage_of("training", "training.mode", training_modes()));
+  stages.push_back(stage_of("objective", "local.objective", objectives()));
+  stages.push_back(stage_of("optimizer", "local.optimizer", optimizers()));
+  stages.push_back(stage_of("aggregation", "aggregation.global", aggregations()));
+  stages.push_back(stage_of("evaluation", "evaluation.on", evaluation_targets()));
+  stages.push_back(stage_of("newcomers", "newcomers.assign", newcomer_rules()));
   stages.push_back({"cost", cost_models()});
   stages.push_back({"metrics",
                     {{"accuracy", "share of test samples classified correctly", {}},
@@ -72,13 +76,42 @@ Result<std::vector<CatalogueStage>> catalogue() {
                      {"adjusted_rand", "agreement of groups with known clusters, 0 by chance, 1 if equal", {}},
                      {"mutual_information", "the same, in shared information, 0 to 1", {}}}});
 
-  CatalogueStage keys{.name = "keys"};
+  CatalogueStage keys{.name = "keys", .entries = {}};
   for (const RecipeKey& key : recipe_keys()) {
-    const std::string name = key.section.empty() ? key.key : key.section + "." + key.key;
-    keys.entries.push_back({name, key.summary + "; " + key.accepted, {}});
+    std::string line = fmt::format("{}; {}", key.summary, key.accepted);
+    if (!key.unit.empty()) line += fmt::format("; in {}", key.unit);
+    line += fmt::format("; default: {}", key.otherwise);
+    if (!key.applies.empty()) line += fmt::format("; only with {}", key.applies);
+    keys.entries.push_back({full_name(key), std::move(line), {}});
   }
   stages.push_back(std::move(keys));
   return stages;
+}
+
+std::string keys_markdown() {
+  // A bar would end the cell.
+  const auto cell = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    return text;
+  };
+  std::string out =
+      "# Keys of a recipe\n\n"
+      "Every key that a recipe or `--set section.key=value` may give, made by `muster list keys --markdown`. A key "
+      "that\n"
+      "is given where the last column does not hold is an error: it would have no effect. A key of a recipe file that\n"
+      "loses its meaning to a `--set` gives way silently.\n";
+  const std::string* section = nullptr;
+  for (const Key& key : recipe_key_table()) {
+    const RecipeKey& info = key.info;
+    if (!section || *section != info.section) {
+      section = &info.section;
+      out += info.section.empty() ? "\n## Top level\n\n" : fmt::format("\n## [{}]\n\n", info.section);
+      out += "| key | meaning | accepted | unit | default | applies with |\n|---|---|---|---|---|---|\n";
+    }
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", info.key, cell(info.summary), cell(info.accepted),
+                       info.unit, cell(info.otherwise), info.applies.empty() ? "always" : cell(info.applies));
+  }
+  return out;
 }
 
 }  // namespace muster

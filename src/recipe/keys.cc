@@ -1,514 +1,619 @@
-// The table of recipe keys. Each row binds a key to a field of Recipe with its accepted values; everything else about
-// recipes is generic over these rows.
 #include "recipe/keys.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
-#include <sstream>
+#include <map>
+#include <mutex>
 
-#include "base/names.h"
+#include "recipe/choices.h"
+#include "recipe/key_conditions.h"
+#include "recipe/key_rows.h"
+#include "recipe/key_values.h"
 
 namespace muster {
 namespace {
 
-std::string shown(const toml::node& node) {
-  std::ostringstream text;
-  node.visit([&](const auto& n) {
-    if constexpr (toml::is_string<decltype(n)>) {
-      text << '"' << n.get() << '"';
-    } else if constexpr (toml::is_table<decltype(n)>) {
-      text << "a table";
-    } else {
-      text << n;
-    }
-  });
-  return text.str();
-}
-
-Error unaccepted(const toml::node& node, const std::string& accepted) {
-  return usage_error("{}, want {}", shown(node), accepted);
-}
-
-std::string number_text(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string toml_text(std::string_view text) {
-  std::ostringstream out;
-  out << toml::value<std::string>(std::string(text));
-  return out.str();
-}
-
-std::string amount_text(const Amount& amount) {
-  if (const auto* count = std::get_if<std::uint32_t>(&amount.value)) return fmt::format("{}", *count);
-  return number_text(std::get<double>(amount.value));
-}
-
-std::optional<std::uint32_t> count_in(const toml::node& node) {
-  const auto value = node.value_exact<std::int64_t>();
-  if (!value || *value < 1 || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(*value);
-}
-
-Result<GroupSchedule> schedule_from(const toml::node& node, const std::string& accepted) {
-  GroupSchedule schedule;
-  const toml::table* const table = node.as_table();
-  if (!table) {
-    const auto groups = count_in(node);
-    if (!groups) return unaccepted(node, accepted);
-    schedule.beta = *groups;
-    return schedule;
-  }
-  for (const auto& [key, value] : *table) {
-    if (key.str() == "growth") {
-      const auto growth = value.value_exact<std::string>();
-      if (!growth) return unaccepted(value, "a string").within("growth");
-      schedule.growth = *growth;
-    } else if (key.str() == "alpha") {
-      std::optional<double> alpha = value.value_exact<double>();
-      if (const auto integer = value.value_exact<std::int64_t>()) alpha = static_cast<double>(*integer);
-      if (!alpha) return unaccepted(value, "a number >= 0").within("alpha");
-      schedule.alpha = *alpha;
-    } else if (key.str() == "beta") {
-      const auto beta = count_in(value);
-      if (!beta) return unaccepted(value, "an integer >= 1").within("beta");
-      schedule.beta = *beta;
-    } else {
-      const std::vector<std::string> names{"growth", "alpha", "beta"};
-      return Error{ErrorCode::kUsage, unknown_name("key", key.str(), names)};
-    }
-  }
-  return schedule;
-}
-
-template <typename T>
-struct Range {
-  T low;
-  T high;
-  bool open_low = false;
-  bool open_high = false;
-
-  [[nodiscard]] bool holds(T value) const {
-    return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
-  }
-};
-
-class Table {
- public:
-  explicit Table(std::vector<Key>& keys) : keys_(keys) {}
-
-  void text(const char* section, const char* key, std::string& field, const char* summary) {
-    add(
-        section, key, summary, "a string",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
-          const auto value = node.value_exact<std::string>();
-          if (!value) return unaccepted(node, accepted);
-          field = *value;
-          return {};
-        },
-        [&field] { return toml_text(field); });
-  }
-
-  // One of a few words; "" (a default that depends on other keys) is written as nothing.
-  void choice(const char* section, const char* key, std::string& field, std::vector<std::string> words,
-              const char* summary) {
-    add(
-        section, key, summary, fmt::format("{}", fmt::join(words, " | ")),
-        [&field, words](const toml::node& node, const std::string& accepted) -> Status {
-          const auto value = node.value_exact<std::string>();
-          if (!value) return unaccepted(node, accepted);
-          if (std::find(words.begin(), words.end(), *value) == words.end()) {
-            return Error{ErrorCode::kUsage, unknown_name("value", *value, words)};
-          }
-          field = *value;
-          return {};
-        },
-        [&field] { return field.empty() ? std::string() : toml_text(field); });
-  }
-
-  void flag(const char* section, const char* key, bool& field, const char* summary) {
-    add(
-        section, key, summary, "true or false",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
-          const auto value = node.value_exact<bool>();
-          if (!value) return unaccepted(node, accepted);
-          field = *value;
-          return {};
-        },
-        [&field] { return std::string(field ? "true" : "false"); });
-  }
-
-  void optional_flag(const char* section, const char* key, std::optional<bool>& field, const char* summary) {
-    add(
-        section, key, summary, "true or false",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
-          const auto value = node.value_exact<bool>();
-          if (!value) return unaccepted(node, accepted);
-          field = *value;
-          return {};
-        },
-        [&field] { return field ? std::string(*field ? "true" : "false") : std::string(); });
-  }
-
-  template <typename T>
-  void integer(const char* section, const char* key, T& field, std::uint64_t low, const char* summary) {
-    integer_of<T>(
-        section, key, low, summary, [&field](T value) { field = value; },
-        [&field] { return fmt::format("{}", field); });
-  }
-  template <typename T>
-  void integer(const char* section, const char* key, std::optional<T>& field, std::uint64_t low, const char* summary) {
-    integer_of<T>(
-        section, key, low, summary, [&field](T value) { field = value; },
-        [&field] { return field ? fmt::format("{}", *field) : std::string(); });
-  }
-
-  void integers(const char* section, const char* key, std::vector<std::uint32_t>& field, const char* summary) {
-    add(
-        section, key, summary, "a list of integers from 1 to 1000000",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
-          const toml::array* list = node.as_array();
-          if (!list) return unaccepted(node, accepted);
-          std::vector<std::uint32_t> values;
-          for (const toml::node& item : *list) {
-            const auto value = item.value_exact<std::int64_t>();
-            if (!value || *value < 1 || *value > 1'000'000) return unaccepted(node, accepted);
-            values.push_back(static_cast<std::uint32_t>(*value));
-          }
-          field = std::move(values);
-          return {};
-        },
-        [&field] { return field.empty() ? std::string() : fmt::format("[{}]", fmt::join(field, ", ")); });
-  }
-
-  void number(const char* section, const char* key, double& field, Range<double> range, const char* summary) {
-    number_of(
-        section, key, range, summary, [&field](double value) { field = value; },
-        [&field] { return number_text(field); });
-  }
-  void number(const char* section, const char* key, std::optional<double>& field, Range<double> range,
-              const char* summary) {
-    number_of(
-        section, key, range, summary, [&field](double value) { field = value; },
-        [&field] { return field ? number_text(*field) : std::string(); });
-  }
-
-  void amount(const char* section, const char* key, Amount& field, const char* summary) {
-    amount_of(
-        section, key, summary, [&field](Amount value) { field = value; }, [&field] { return amount_text(field); });
-  }
-  void amount(const char* section, const char* key, std::optional<Amount>& field, const char* summary) {
-    amount_of(
-        section, key, summary, [&field](Amount value) { field = value; },
-        [&field] { return field ? amount_text(*field) : std::string(); });
-  }
-
-  // A number of groups, or a table { growth, alpha, beta }.
-  void schedule(const char* section, const char* key, std::optional<GroupSchedule>& field, const char* summary) {
-    add(
-        section, key, summary, "an integer >= 1, or a table like { growth = \"log\", alpha = 2.0, beta = 10 }",
-        [&field](const toml::node& node, const std::string& accepted) -> Status {
-          Result<GroupSchedule> schedule = schedule_from(node, accepted);
-          if (!schedule) return std::move(schedule).error();
-          MUSTER_TRY(check_schedule(*schedule));
-          field = *schedule;
-          return {};
-        },
-        [&field]() -> std::string {
-          if (!field) return {};
-          if (field->growth == "constant") return fmt::format("{}", field->beta);
-          return fmt::format("{{ growth = {}, alpha = {}, beta = {} }}", toml_text(field->growth),
-                             number_text(field->alpha), field->beta);
-        });
-  }
-
- private:
-  template <typename Set, typename Get>
-  void amount_of(const char* section, const char* key, const char* summary, Set set, Get get) {
-    add(
-        section, key, summary, "a count >= 1 (an integer) or a share in (0, 1] (with a decimal point)",
-        [set](const toml::node& node, const std::string& accepted) -> Status {
-          if (const auto count = node.value_exact<std::int64_t>()) {
-            if (*count < 1 || *count > std::numeric_limits<std::uint32_t>::max()) return unaccepted(node, accepted);
-            set(Amount{static_cast<std::uint32_t>(*count)});
-          } else if (const auto share = node.value_exact<double>()) {
-            if (!(*share > 0 && *share <= 1)) return unaccepted(node, accepted);
-            set(Amount{*share});
-          } else {
-            return unaccepted(node, accepted);
-          }
-          return {};
-        },
-        get);
-  }
-
-  template <typename T, typename Set, typename Get>
-  void integer_of(const char* section, const char* key, std::uint64_t low, const char* summary, Set set, Get get) {
-    add(
-        section, key, summary, fmt::format("an integer >= {}", low),
-        [set, low](const toml::node& node, const std::string& accepted) -> Status {
-          const auto value = node.value_exact<std::int64_t>();
-          if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < low ||
-              static_cast<std::uint64_t>(*value) > std::numeric_limits<T>::max()) {
-            return unaccepted(node, accepted);
-          }
-          set(static_cast<T>(*value));
-          return {};
-        },
-        get);
-  }
-
-  template <typename Set, typename Get>
-  void number_of(const char* section, const char* key, Range<double> range, const char* summary, Set set, Get get) {
-    std::string accepted = "a number";
-    if (!std::isinf(range.low)) accepted += fmt::format(" {} {}", range.open_low ? ">" : ">=", range.low);
-    if (!std::isinf(range.high)) accepted += fmt::format(" and {} {}", range.open_high ? "<" : "<=", range.high);
-    add(
-        section, key, summary, accepted,
-        [set, range](const toml::node& node, const std::string& want) -> Status {
-          std::optional<double> value = node.value_exact<double>();
-          if (!value) {
-            if (const auto whole = node.value_exact<std::int64_t>()) value = static_cast<double>(*whole);
-          }
-          if (!value || !range.holds(*value)) return unaccepted(node, want);
-          set(*value);
-          return {};
-        },
-        get);
-  }
-
-  template <typename Set, typename Get>
-  void add(const char* section, const char* key, const char* summary, std::string accepted, Set set, Get get) {
-    keys_.push_back({.info = {section, key, summary, accepted},
-                     .set = [set, accepted](const toml::node& node) { return set(node, accepted); },
-                     .get = get});
-  }
-
-  std::vector<Key>& keys_;
-};
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Range<double> kFinite{-kInfinity, kInfinity, true, true};
-constexpr Range<double> kPositive{0, kInfinity, true, true};
-constexpr Range<double> kNonNegative{0, kInfinity, false, true};
-constexpr Range<double> kShare{0, 1};
-constexpr Range<double> kBelowOne{0, 1, false, true};
+constexpr NumberRange kFinite{-kInfinity, kInfinity, true, true};
+constexpr NumberRange kPositive{0, kInfinity, true, true};
+constexpr NumberRange kNonNegative{0, kInfinity, false, true};
+constexpr NumberRange kShare{0, 1};
+constexpr NumberRange kBelowOne{0, 1, false, true};
 
-template <typename Entry>
-std::vector<std::string> names_of(const std::vector<Entry>& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.push_back(entry.name);
-  return names;
+// Above what any machine can do, and far enough below what the types hold that no product of a few overflows.
+constexpr std::uint64_t kMostRounds = 1'000'000'000;
+constexpr std::uint64_t kMostClients = 1'000'000'000;
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
+constexpr double kMostEpochs = 1'000'000;
+constexpr NumberRange kEpochs{0, kMostEpochs, true};
+constexpr std::uint64_t kMostSamples = 1'000'000'000;
+constexpr std::uint32_t kMostWidth = 65536;
+constexpr std::uint32_t kMostLayers = 64;
+
+void add_top_level(std::vector<Key>& keys) {
+  Section<Recipe> top(keys, "", [](Recipe& r) -> Recipe& { return r; });
+  top.add("name", &Recipe::name, some_text(), "what the run is called");
+  top.add("summary", &Recipe::summary, any_text(), "one line on the recipe").otherwise("none");
+  top.add("rounds", &Recipe::rounds, integer(1, kMostRounds), "rounds of training at most");
+  top.add("seed", &Recipe::seed, integer_from(0), "everything random in the run comes from it");
+  top.add("target-accuracy", &Recipe::target_accuracy, number({0, 1, true}),
+          "stop when the evaluated accuracy reaches it")
+      .otherwise("do not stop early");
+  top.add("budget", &Recipe::budget, number(kPositive), "stop when the simulated time exceeds it")
+      .unit("simulated seconds")
+      .otherwise("no limit");
+  top.add("checkpoint-every", &Recipe::checkpoint_every, integer(1, kMostRounds), "rounds between checkpoints")
+      .unit("rounds");
+}
+
+void add_data(std::vector<Key>& keys) {
+  Section<Recipe> run(keys, "data", [](Recipe& r) -> Recipe& { return r; });
+  Section<DataOptions> data(keys, "data", [](Recipe& r) -> DataOptions& { return r.data; });
+  using D = DataOptions;
+  data.add("source", &D::source, one_of(names_of(data_sources())), "where samples come from");
+  data.add("path", &D::path, any_text(), "file or folder of the source")
+      .otherwise("looked for in the usual places")
+      .only(data_key("path"));
+  data.add("partition", &D::partition, one_of(names_of(partitions())), "how samples are divided among clients")
+      .otherwise("natural where the source has clients, else iid")
+      .only(data_key("partition"));
+  run.add("seed", &Recipe::data_seed, integer_from(0), "seed of the partition and of generated samples")
+      .otherwise("the run's seed");
+  data.add("clients", &D::clients, integer(1, kMostClients), "number of clients")
+      .otherwise("the source's, or what the partition is used with")
+      .only(data_key("clients"));
+  data.add("alpha", &D::alpha, number({0, kInfinity}), "Dirichlet concentration; Synthetic's alpha")
+      .otherwise("0.5; of synthetic 1")
+      .only(data_key("alpha"));
+  data.add("beta", &D::beta, number({0, kInfinity}), "Synthetic's beta").otherwise("1").only(data_key("beta"));
+  data.add("classes-per-client", &D::classes_per_client, integer(1, kMostWidth), "classes or shards of a client")
+      .only(data_key("classes-per-client"));
+  data.add("label-groups", &D::label_groups, any_text(), "classes of each block of clients, e.g. 0-2,3-6,4+7+9")
+      .otherwise("AutoCFL's four")
+      .only(data_key("label-groups"));
+  data.add("rotations", &D::rotations, integer(1, 4), "1, 2 or 4 blocks of clients with turned images")
+      .otherwise("4")
+      .only(data_key("rotations"));
+  data.add("imbalance", &D::imbalance, true_or_false(),
+           "of every 20 clients 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples")
+      .only(data_key("imbalance"));
+  data.add("samples-min", &D::samples_min, integer(1, kMostSamples),
+           "fewest samples of a client, where sizes are drawn")
+      .unit("samples")
+      .otherwise("equal sizes, or the partition's own")
+      .only(data_key("samples-min"));
+  data.add("samples-max", &D::samples_max, integer(1, kMostSamples), "most samples of a client, where sizes are drawn")
+      .unit("samples")
+      .otherwise("equal sizes, or the partition's own")
+      .only(data_key("samples-max"));
+  data.add("test-fraction", &D::test_fraction, number(kBelowOne), "of each client's samples, kept for its own test")
+      .otherwise("0 where the source has a test set, else 0.1")
+      .only(data_key("test-fraction"));
+  data.add("merge-test", &D::merge_test, true_or_false(), "the source's test set is divided among the clients too")
+      .only(data_key("merge-test"));
+  data.add("edges", &D::edges, integer(1, 1'000'000), "edge servers that the clients are divided among")
+      .only(data_key("edges"));
+  data.add("exemplars", &D::exemplars, integer(0, 1'000'000), "test samples per class given to the server")
+      .unit("samples per class")
+      .only(data_key("exemplars"))
+      .only(with(kProfileKind, [] {
+        std::vector<std::string> kinds;
+        for (const ProfileEntry& entry : profile_kinds()) {
+          if (entry.gives == ProfileGives::kProbabilities) kinds.push_back(entry.name);
+        }
+        return kinds;
+      }()));
+  data.add("augment", &D::augment, true_or_false(), "random crop and flip of training images")
+      .only(data_key("augment"));
+  data.add("normalize", &D::normalize, true_or_false(), "standardise features on the training part")
+      .otherwise("what the source is used with")
+      .only(data_key("normalize"));
+  data.add("label", &D::label, some_text(), "csv column or npz array of labels").only(data_key("label"));
+  data.add("client", &D::client, some_text(), "csv column or npz array of client ids").only(data_key("client"));
+  data.add("split", &D::split, some_text(), "csv column or npz array that tells train, 0, from test, 1")
+      .only(data_key("split"));
+  data.add("shape", &D::shape, integers(3, 1'000'000), "height, width, channels of flat rows")
+      .otherwise("one row of features")
+      .only(data_key("shape"));
+  data.add("missing", &D::missing, one_of({"error", "mean"}), "what an empty csv cell is").only(data_key("missing"));
+  data.add("embedding", &D::embedding, any_text(), "GloVe text file for sentences")
+      .otherwise("a glove* file beside the sentences")
+      .only(data_key("embedding"));
+  data.add("words", &D::words, integer(1, 100'000), "tokens of a sentence that are used")
+      .unit("tokens")
+      .only(data_key("words"));
+}
+
+void add_model(std::vector<Key>& keys) {
+  Section<ModelOptions> model(keys, "model", [](Recipe& r) -> ModelOptions& { return r.model; });
+  using M = ModelOptions;
+  model.add("name", &M::name, one_of(names_of(model_catalogue())), "the network");
+  model.add("hidden", &M::hidden, integers(kMostLayers, kMostWidth), "widths of hidden dense layers")
+      .unit("units")
+      .otherwise("[128] for mlp, none for cnn")
+      .only(model_key("hidden"));
+  model.add("channels", &M::channels, integers(kMostLayers, kMostWidth), "output channels of the convolutions")
+      .otherwise("[6, 16]")
+      .only(model_key("channels"));
+  model.add("kernel", &M::kernel, integer(1, 64), "side of the convolutions' kernel")
+      .unit("pixels")
+      .only(model_key("kernel"));
+  model.add("blocks", &M::blocks, integer(1, 100), "residual blocks per stage")
+      .otherwise("the network's own")
+      .only(model_key("blocks"));
+  model.add("widths", &M::widths, integers(kMostLayers, kMostWidth), "channels of the stages")
+      .otherwise("[16, 32, 64]")
+      .only(model_key("widths"));
+  model.add("norm", &M::norm, one_of({"batch", "group"}), "normalisation").otherwise("batch").only(model_key("norm"));
+  model.add("shortcut", &M::shortcut, one_of({"padded", "projected"}), "shortcut where the width changes")
+      .otherwise("padded")
+      .only(model_key("shortcut"));
+  model.add("units", &M::units, integer(1, 4096), "hidden units").unit("units").only(model_key("units"));
+  model.add("layers", &M::layers, integer(1, 16), "recurrent layers").only(model_key("layers"));
+  model.add("init", &M::init, one_of({"torch", "glorot", "uniform"}), "how parameters are initialised")
+      .only(model_key("init"));
+}
+
+void add_local(std::vector<Key>& keys) {
+  Section<LocalOptions> local(keys, "local", [](Recipe& r) -> LocalOptions& { return r.local; });
+  Section<ObjectiveOptions> term(keys, "local", [](Recipe& r) -> ObjectiveOptions& { return r.local.objective; });
+  using L = LocalOptions;
+  const auto in_epochs = [] {
+    return unless(
+        "local.steps", [](const Recipe& r) { return r.local.steps.has_value(); },
+        [](const Recipe& r) { return fmt::format("local.steps = {}", *r.local.steps); });
+  };
+  const auto adapted = [] {
+    return needs("local.adapt-epochs", [](const Recipe& r) { return r.local.adapt_epochs.has_value(); });
+  };
+  local.add("epochs", &L::epochs, number(kEpochs), "passes over the client's samples; may be fractional")
+      .unit("epochs")
+      .only(in_epochs());
+  local.add("steps", &L::steps, integer(1, kMostSteps), "mini-batch steps, instead of epochs")
+      .unit("steps")
+      .otherwise("by epochs")
+      .instead_of("local.epochs");
+  local.add("batch-size", &L::batch_size, integer(1, 1'048'576), "samples per step").unit("samples");
+  local.add("learning-rate", &L::learning_rate, number(kPositive), "learning rate of the client's optimizer");
+  local.add("learning-rate-decay", &L::learning_rate_decay, number({0, 1, true}),
+            "factor on the learning rate per round");
+  local.add("momentum", &L::momentum, number(kBelowOne), "momentum of the client's optimizer")
+      .only(with(kOptimizer, [] {
+        std::vector<std::string> names;
+        for (const OptimizerEntry& entry : optimizers()) {
+          if (!entry.adaptive) names.push_back(entry.name);
+        }
+        return names;
+      }()));
+  local.add("weight-decay", &L::weight_decay, number(kNonNegative), "added to the gradient as a multiple of w");
+  local.add("optimizer", &L::optimizer, one_of(names_of(optimizers())), "the client's optimizer");
+  local
+      .add("adapt-epochs", &L::adapt_epochs, number(kNonNegative),
+           "growth of the epochs of clients whose summed loss lags behind the largest client's")
+      .otherwise("all train alike")
+      .only(in_epochs());
+  local
+      .add("loss-tolerance", &L::loss_tolerance, number(kNonNegative),
+           "share by which a summed loss lies above the largest client's before it lags")
+      .only(adapted());
+  local
+      .add("epoch-rounding", &L::epoch_rounding, one_of({"round", "ceil", "fractional"}),
+           "what becomes of fractions in adapted epochs")
+      .only(adapted());
+  local.add("keep-optimizer", &L::keep_optimizer, true_or_false(), "a client's optimizer state outlives the round")
+      .only(needs("local.momentum > 0 or an adaptive local.optimizer", optimizer_has_state));
+  local
+      .add("state-limit-mb", &L::state_limit_mb, integer(0, 1'000'000'000),
+           "per-client state kept in memory; more goes to the run's folder")
+      .unit("megabytes")
+      .only(needs("clients that keep state (an objective's, an optimizer's or a model)", clients_have_state));
+  term.add("objective", &ObjectiveOptions::name, one_of(names_of(objectives())), "what is minimised beside the loss");
+  term.add("mu", &ObjectiveOptions::mu, number(kNonNegative), "weight of the proximal term").only(objective_key("mu"));
+  term.add("alpha", &ObjectiveOptions::alpha, number(kPositive), "strength of the dynamic regulariser")
+      .only(objective_key("alpha"));
+  term.add("control", &ObjectiveOptions::control, one_of({"steps", "gradient"}),
+           "how control variates are renewed: option II or I")
+      .only(objective_key("control"));
+}
+
+void add_profile(std::vector<Key>& keys) {
+  Section<Recipe> run(keys, "profile", [](Recipe& r) -> Recipe& { return r; });
+  Section<ProfileOptions> profile(keys, "profile", [](Recipe& r) -> ProfileOptions& { return r.profile; });
+  using P = ProfileOptions;
+  profile.add("kind", &P::kind, one_of(names_of(profile_kinds())), "what clients tell the server of themselves")
+      .only(Condition{
+          .holds =
+              [](const Recipe& r) {
+                return told_by(r) == ProfileGives::kNothing || needed_by_grouper(r) != GroupingNeed::kNothing ||
+                       samples_by_cov(r.plan.sampling);
+              },
+          .found = [](const Recipe& r) { return fmt::format("with grouping.method = \"{}\"", r.grouping.method); },
+          .verb = "needs",
+          .wants = "a grouping.method or plan.sampling that looks at profiles"});
+  run.add("clients", &Recipe::profile_clients, count_or_share(),
+          "clients asked before groups are formed; the others are placed as newcomers")
+      .only(
+          Condition{.holds = [](const Recipe& r) { return told_by(r) != ProfileGives::kNothing; },
+                    .found = [](const Recipe& r) { return fmt::format("with profile.kind = \"{}\"", r.profile.kind); },
+                    .verb = "needs",
+                    .wants = "a profile.kind that clients tell"})
+      .only(unless(
+          "plan.regroup-on", [](const Recipe& r) { return !r.plan.regroup.on.empty(); },
+          [](const Recipe& r) { return fmt::format("plan.regroup-on = \"{}\"", r.plan.regroup.on); }));
+  profile.add("epsilon", &P::epsilon, number(kPositive), "privacy of the counts: Laplace noise of scale 1/epsilon")
+      .otherwise("no noise")
+      .only(profile_key("epsilon"));
+  profile.add("steps", &P::steps, integer(1, kMostSteps), "mini-batch steps that a client trains for its profile")
+      .unit("steps")
+      .otherwise("50 for update-direction, else by epochs")
+      .only(profile_key("steps"))
+      .only(trains_for_profile());
+  profile.add("epochs", &P::epochs, number(kEpochs), "instead of steps")
+      .unit("epochs")
+      .otherwise("10; for update-direction by steps")
+      .instead_of("profile.steps")
+      .only(profile_key("epochs"))
+      .only(trains_for_profile());
+  profile.add("layers", &P::layers, one_of({"last", "last-two", "all"}), "dense layers from the end")
+      .otherwise("last")
+      .only(profile_key("layers"));
+  profile.add("bias", &P::bias, true_or_false(), "with the layers' biases")
+      .otherwise("false")
+      .only(profile_key("bias"));
+  profile.add("variance", &P::variance, number({0, 1, true}), "share of variance that principal components keep")
+      .otherwise("no reduction")
+      .only(profile_key("variance"));
+  profile
+      .add("form", &P::form, one_of({"shares", "softmax"}),
+           "probabilities as shares of their sum, or through a softmax")
+      .otherwise("shares")
+      .only(profile_key("form"));
+}
+
+void add_grouping(std::vector<Key>& keys) {
+  Section<GroupingOptions> grouping(keys, "grouping", [](Recipe& r) -> GroupingOptions& { return r.grouping; });
+  using G = GroupingOptions;
+  grouping.add("method", &G::method, one_of(names_of(groupers())), "how clients are grouped");
+  grouping.add("size", &G::size, integer(1, kMostClients), "clients per group")
+      .unit("clients")
+      .otherwise("the method's own")
+      .only(grouping_key("size"));
+  grouping
+      .add("groups", &G::groups, integer(1, kMostClients), "number of groups; where there are edges, of all together")
+      .otherwise("plan.groups")
+      .only(grouping_key("groups"));
+  grouping.add("max-iterations", &G::max_iterations, integer(1, 1'000'000), "iterations of balanced k-means at most")
+      .otherwise("10")
+      .only(grouping_key("max-iterations"));
+  grouping
+      .add("rows", &G::rows, one_of({"all", "exact"}), "as many groups as clusters have members, or exactly `groups`")
+      .otherwise("all")
+      .only(grouping_key("rows"));
+  grouping.add("score", &G::score, one_of(names_of(complement_scores())), "how complementary a client is")
+      .otherwise("kl")
+      .only(grouping_key("score"));
+  grouping.add("min-samples", &G::min_samples, integer(1, kMostSamples), "a group is complete with so many samples")
+      .unit("samples")
+      .otherwise("800")
+      .only(grouping_key("min-samples"));
+  grouping.add("max-clients", &G::max_clients, integer(1, kMostClients), "a group takes no more than so many clients")
+      .unit("clients")
+      .otherwise("11")
+      .only(grouping_key("max-clients"));
+  grouping
+      .add("first", &G::first, one_of({"random", "uniform"}),
+           "a group's first client: any, or the best against a uniform mix")
+      .otherwise("random")
+      .only(grouping_key("first"));
+  grouping.add("clusters", &G::clusters, integer(1, 1'000'000), "clusters of like clients; at most the clients")
+      .otherwise("the number of classes")
+      .only(grouping_key("clusters"));
+  grouping.add("min-size", &G::min_size, integer(1, kMostClients), "clients per group at least")
+      .unit("clients")
+      .otherwise("5")
+      .only(grouping_key("min-size"));
+  grouping.add("max-cov", &G::max_cov, number(kNonNegative), "a group is complete below this coefficient of variation")
+      .otherwise("0.5")
+      .only(grouping_key("max-cov"));
+  grouping.add("tail", &G::tail, one_of({"discard", "keep", "merge"}), "what becomes of groups that stay too small")
+      .otherwise("discard")
+      .only(grouping_key("tail"));
+  grouping.add("lambda", &G::lambda, number(kNonNegative), "weight of rarely selected clients")
+      .otherwise("1")
+      .only(grouping_key("lambda"));
+  grouping.add("metric", &G::metric, one_of({"l1", "l2", "cosine"}), "distance between vectors")
+      .otherwise("l2")
+      .only(grouping_key("metric"));
+  grouping.add("linkage", &G::linkage, one_of({"single", "complete", "average", "ward"}), "distance between clusters")
+      .otherwise("ward for agglomerative, single for bipartition")
+      .only(grouping_key("linkage"));
+  grouping.add("threshold", &G::threshold, number({0, kInfinity}), "clusters nearer than this are merged")
+      .otherwise("until there are `groups`")
+      .only(grouping_key("threshold"));
+  grouping.add("min-gap", &G::min_gap, number(kBelowOne), "share of the largest distance that a gap must have")
+      .otherwise("0.15")
+      .only(grouping_key("min-gap"));
+  grouping.add("weighted", &G::weighted, true_or_false(), "votes count by samples")
+      .otherwise("true")
+      .only(grouping_key("weighted"));
+  grouping.add("epsilon-mean", &G::epsilon_mean, number(kNonNegative), "split only if the mean update is shorter")
+      .otherwise("the method's own")
+      .only(grouping_key("epsilon-mean"));
+  grouping.add("epsilon-max", &G::epsilon_max, number(kNonNegative), "split only if the longest update is longer")
+      .otherwise("the method's own")
+      .only(grouping_key("epsilon-max"));
+}
+
+void add_plan(std::vector<Key>& keys) {
+  Section<PlanOptions> plan(keys, "plan", [](Recipe& r) -> PlanOptions& { return r.plan; });
+  Section<RegroupOptions> regroup(keys, "plan", [](Recipe& r) -> RegroupOptions& { return r.plan.regroup; });
+  using P = PlanOptions;
+  plan.add("groups", &P::groups, group_schedule(), "how many groups are formed, where it may grow from round to round")
+      .otherwise("grouping.groups, or what the method finds")
+      .instead_of("grouping.groups")
+      .only(grouping_key("groups"));
+  regroup.add("regroup-every", &RegroupOptions::every, integer(1, kMostRounds), "rounds that groups last")
+      .unit("rounds")
+      .otherwise("for ever")
+      .only(with_groups());
+  regroup
+      .add("regroup-on", &RegroupOptions::on, one_of(names_of(regroup_events())), "the event after which groups form")
+      .otherwise("before the first round")
+      .instead_of("plan.regroup-every")
+      .only(with_groups());
+  regroup
+      .add("regroup-round", &RegroupOptions::round, integer(1, kMostRounds),
+           "the event's round, or the first in which it can happen")
+      .unit("round")
+      .otherwise("3 for loss-variance, 20 for bipartition")
+      .only(event_key("regroup-round"));
+  plan.add("sample-groups", &P::sample_groups, count_or_share(), "groups per round; whole groups take part")
+      .otherwise("clients are drawn")
+      .instead_of("plan.sample-clients")
+      .only(Condition{
+          .holds = [](const Recipe& r) { return sampler_has_key(r, "sample-groups"); },
+          .found = [](const Recipe& r) { return fmt::format("with plan.sampling = \"{}\"", r.plan.sampling); },
+          .verb = "needs",
+          .wants = "a plan.sampling that draws"});
+  plan.add("sample-clients", &P::sample_clients, count_or_share(), "clients per round; each takes part in its group")
+      .only(Condition{.holds =
+                          [](const Recipe& r) {
+                            return r.plan.sample_clients == Amount{1.0} ||
+                                   (sampler_has_key(r, "sample-clients") && !r.plan.sample_groups);
+                          },
+                      .found =
+                          [](const Recipe& r) {
+                            return r.plan.sample_groups ? "with plan.sample-groups: either groups or clients are drawn"
+                                                        : fmt::format("with plan.sampling = \"{}\"", r.plan.sampling);
+                          },
+                      .verb = "needs",
+                      .wants = "a plan.sampling that draws clients, and no plan.sample-groups"});
+  plan.add("sampling", &P::sampling, one_of(names_of(samplers())), "how participants are drawn");
+}
+
+void add_training(std::vector<Key>& keys) {
+  Section<TrainingOptions> training(keys, "training", [](Recipe& r) -> TrainingOptions& { return r.training; });
+  using T = TrainingOptions;
+  training.add("mode", &T::mode, one_of(names_of(training_modes())), "how the members of a group train");
+  training.add("group-rounds", &T::group_rounds, integer(1, 1'000'000), "rounds inside a group")
+      .unit("rounds")
+      .only(with(kTrainingMode, {"parallel"}));
+  training.add("passes", &T::passes, integer(1, 1'000'000), "walks along the chain")
+      .only(with(kTrainingMode, {"sequential"}));
+  training.add("shuffle", &T::shuffle, true_or_false(), "a new order for every pass")
+      .only(with(kTrainingMode, {"sequential"}))
+      .only(with_groups());
+}
+
+void add_aggregation(std::vector<Key>& keys) {
+  Section<AggregationOptions> aggregation(keys, "aggregation",
+                                          [](Recipe& r) -> AggregationOptions& { return r.aggregation; });
+  using A = AggregationOptions;
+  aggregation
+      .add("in-group", &A::in_group, one_of({"samples-weighted", "uniform"}), "how members are merged in their group")
+      .only(with(kTrainingMode, {"parallel"}))
+      .only(with_groups());
+  aggregation.add("global", &A::global, one_of(names_of(aggregations())), "how groups are merged");
+  aggregation.add("server-learning-rate", &A::server_learning_rate, number(kPositive), "learning rate of the server")
+      .only(aggregation_key("server-learning-rate"));
+  aggregation.add("beta1", &A::beta1, number(kBelowOne), "decay of the server's mean of updates")
+      .only(aggregation_key("beta1"));
+  aggregation.add("beta2", &A::beta2, number(kBelowOne), "decay of the server's mean of squares")
+      .only(aggregation_key("beta2"));
+  aggregation.add("tau", &A::tau, number(kPositive), "added to the root of the squares").only(aggregation_key("tau"));
+  aggregation
+      .add("mixing", &A::mixing, number(kNonNegative),
+           "how much the groups' models are drawn to each other after a round")
+      .only(aggregation_key("mixing"))
+      .only(with_groups());
+  aggregation
+      .add("start", &A::start, one_of({"shared", "members"}),
+           "where the models of groups that an event formed begin: as before, or at the mean of their members'")
+      .only(aggregation_key("start"))
+      .only(with(kEvent, [] {
+        std::vector<std::string> names;
+        for (const CatalogueEntry& entry : regroup_events()) {
+          Recipe probe;
+          probe.plan.regroup.on = entry.name;
+          if (!event_splits(probe)) names.push_back(entry.name);
+        }
+        return names;
+      }()));
+  aggregation.add("window", &A::window, integer(1, kMostRounds), "rounds between averages of the slots")
+      .unit("rounds")
+      .otherwise("as many as there are groups")
+      .only(aggregation_key("window"));
+}
+
+void add_evaluation(std::vector<Key>& keys) {
+  Section<EvaluationOptions> evaluation(keys, "evaluation",
+                                        [](Recipe& r) -> EvaluationOptions& { return r.evaluation; });
+  using E = EvaluationOptions;
+  evaluation.add("every", &E::every, integer(1, kMostRounds), "rounds between evaluations").unit("rounds");
+  evaluation.add("on", &E::on, one_of(names_of(evaluation_targets())), "which test samples are used");
+  evaluation.add("clients", &E::clients, count_or_share(), "clients evaluated on their own test samples")
+      .only(with(kEvaluatedOn, [] {
+        std::vector<std::string> names;
+        for (const EvaluationEntry& entry : evaluation_targets()) {
+          if (entry.clients || !entry.global) names.push_back(entry.name);
+        }
+        return names;
+      }()));
+  evaluation
+      .add("discrepancy", &E::discrepancy, true_or_false(),
+           "records how far the models sent are from the merged one; keeps all of a round's models")
+      .only(unless("models that stay in their clients", keeps_models_in_clients, [](const Recipe& r) {
+        return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
+                           r.grouping.method);
+      }));
+}
+
+void add_newcomers(std::vector<Key>& keys) {
+  Section<NewcomerOptions> newcomers(keys, "newcomers", [](Recipe& r) -> NewcomerOptions& { return r.newcomers; });
+  using N = NewcomerOptions;
+  newcomers
+      .add("assign", &N::assign, one_of(names_of(newcomer_rules())),
+           "where a client in no group goes when it is first drawn")
+      .otherwise("argmin-loss where an event forms the groups, else next-regroup")
+      .only(Condition{
+          .holds =
+              [](const Recipe& r) { return !newcomer_entry(r).places || (forms_groups(r) && may_need_placing(r)); },
+          .found =
+              [](const Recipe& r) {
+                return forms_groups(r) ? std::string("where every client is in a group from the start")
+                                       : fmt::format("with grouping.method = \"{}\"", r.grouping.method);
+              },
+          .verb = "needs",
+          .wants = "groups, and clients outside of them (newcomers.round, profile.clients)"});
+  newcomers.add("round", &N::round, integer(2, kMostRounds), "the round in which late clients arrive")
+      .unit("round")
+      .otherwise("nobody is late");
+  newcomers.add("clients", &N::clients, count_or_share(), "late clients")
+      .only(needs("newcomers.round", [](const Recipe& r) { return r.newcomers.round.has_value(); }));
+}
+
+void add_faults(std::vector<Key>& keys) {
+  Section<FaultOptions> faults(keys, "faults", [](Recipe& r) -> FaultOptions& { return r.faults; });
+  using F = FaultOptions;
+  faults.add("drop", &F::drop, number(kShare), "share of sampled clients that vanish");
+  faults.add("straggle", &F::straggle, number(kShare), "share of sampled clients that run out of time");
+  faults.add("nan", &F::nan, number(kShare), "share of sampled clients that send a broken update");
+  faults.add("stragglers", &F::stragglers, one_of({"drop", "partial"}), "what becomes of stragglers")
+      .otherwise("partial with local.objective = \"prox\", else drop")
+      .only(needs("faults.straggle > 0", [](const Recipe& r) { return r.faults.straggle > 0; }));
+}
+
+void add_cost(std::vector<Key>& keys) {
+  Section<CostOptions> cost(keys, "cost", [](Recipe& r) -> CostOptions& { return r.cost; });
+  using C = CostOptions;
+  cost.add("model", &C::model, one_of(names_of(cost_models())), "how simulated seconds are counted");
+  cost.add("device-gflops", &C::device_gflops, number(kPositive), "speed of a client")
+      .unit("10^9 operations/s")
+      .only(cost_key("device-gflops"));
+  cost.add("server-in-mbps", &C::server_in_mbps, number(kPositive), "bandwidth into the server")
+      .unit("10^6 bit/s")
+      .only(cost_key("server-in-mbps"));
+  cost.add("server-out-mbps", &C::server_out_mbps, number(kPositive), "bandwidth out of the server")
+      .unit("10^6 bit/s")
+      .only(cost_key("server-out-mbps"));
+  cost.add("task", &C::task, one_of({"cifar", "speech"}), "whose measured constants are used where none are given")
+      .otherwise("cifar")
+      .only(cost_key("task"));
+  cost.add("operation-quadratic", &C::operation_quadratic, number(kFinite),
+           "time of a member in an operation of a group of s, per s^2")
+      .unit("s")
+      .otherwise("measured")
+      .only(cost_key("operation-quadratic"));
+  cost.add("operation-linear", &C::operation_linear, number(kFinite), "the same, per s")
+      .unit("s")
+      .otherwise("measured")
+      .only(cost_key("operation-linear"));
+  cost.add("operation-constant", &C::operation_constant, number(kFinite), "the same, whatever s")
+      .unit("s")
+      .otherwise("measured")
+      .only(cost_key("operation-constant"));
+  cost.add("training-slope", &C::training_slope, number(kFinite), "time of an epoch, per sample")
+      .unit("s")
+      .otherwise("measured")
+      .only(cost_key("training-slope"));
+  cost.add("training-constant", &C::training_constant, number(kFinite), "time of an epoch, however few samples")
+      .unit("s")
+      .otherwise("measured")
+      .only(cost_key("training-constant"));
+  cost.add("sample-mflop", &C::sample_mflop, number(kPositive), "work to train one sample")
+      .unit("10^6 operations")
+      .otherwise("the network's")
+      .only(cost_key("sample-mflop"));
+  cost.add("merge-mflop", &C::merge_mflop, number(kPositive), "work to add a model to another")
+      .unit("10^6 operations")
+      .otherwise("the network's size")
+      .only(cost_key("merge-mflop"));
+  cost.add("model-mbytes", &C::model_mbytes, number(kPositive), "size of a model that is sent")
+      .unit("10^6 bytes")
+      .otherwise("the network's")
+      .only(cost_key("model-mbytes"));
+}
+
+std::vector<Key> declare_keys() {
+  std::vector<Key> keys;
+  add_top_level(keys);
+  add_data(keys);
+  add_model(keys);
+  add_local(keys);
+  add_profile(keys);
+  add_grouping(keys);
+  add_plan(keys);
+  add_training(keys);
+  add_aggregation(keys);
+  add_evaluation(keys);
+  add_newcomers(keys);
+  add_faults(keys);
+  add_cost(keys);
+  const Recipe fresh;
+  for (Key& key : keys) {
+    if (const std::string value = key.get(fresh); !value.empty()) key.info.otherwise = value;
+    for (const Condition& condition : key.conditions) {
+      key.info.applies += (key.info.applies.empty() ? "" : "; ") + condition.wants;
+    }
+  }
+  return keys;
 }
 
 }  // namespace
 
-std::vector<Key> recipe_key_table(Recipe& r) {
-  std::vector<Key> keys;
-  Table t(keys);
-  t.text("", "name", r.name, "what the run is called");
-  t.text("", "summary", r.summary, "one line on the recipe");
-  t.integer("", "rounds", r.rounds, 1, "rounds of training at most");
-  t.integer("", "seed", r.seed, 0, "everything random in the run comes from it");
-  t.number("", "target-accuracy", r.target_accuracy, {0, 1, true}, "stop when the evaluated accuracy reaches it");
-  t.number("", "budget", r.budget, kPositive, "stop when the simulated seconds exceed it");
-  t.integer("", "checkpoint-every", r.checkpoint_every, 1, "rounds between checkpoints");
+const std::vector<Key>& recipe_key_table() {
+  // Programs may add choices to some catalogues: then the table is made again. Tables that were handed out stay.
+  const std::array<std::size_t, 3> choices{groupers().size(), profile_kinds().size(), aggregations().size()};
+  static std::mutex mutex;
+  static std::map<std::array<std::size_t, 3>, std::vector<Key>> tables;
+  const std::scoped_lock lock(mutex);
+  const auto found = tables.find(choices);
+  return found != tables.end() ? found->second : tables.emplace(choices, declare_keys()).first->second;
+}
 
-  t.choice("data", "source", r.data.source, names_of(data_sources()), "where samples come from");
-  t.text("data", "path", r.data.path, "file or folder of the source");
-  t.choice("data", "partition", r.data.partition, names_of(partitions()), "how samples are divided among clients");
-  t.integer("data", "seed", r.data_seed, 0, "of the partition; default: the run's seed");
-  t.integer("data", "clients", r.data.clients, 1, "number of clients");
-  t.number("data", "alpha", r.data.alpha, {0, kInfinity}, "Dirichlet concentration; Synthetic's alpha");
-  t.number("data", "beta", r.data.beta, {0, kInfinity}, "Synthetic's beta");
-  t.integer("data", "classes-per-client", r.data.classes_per_client, 1, "for classes-per-client and shards");
-  t.text("data", "label-groups", r.data.label_groups, "classes of each block of clients, e.g. 0-2,3-6,4+7+9");
-  t.integer("data", "rotations", r.data.rotations, 1, "1, 2 or 4 blocks of clients with turned images; default 4");
-  t.flag("data", "imbalance", r.data.imbalance,
-         "of every 20 clients 3 keep 10 %, 3 keep 30 %, 3 keep 60 % of their samples");
-  t.integer("data", "samples-min", r.data.samples_min, 1, "fewest samples of a client, where sizes are drawn");
-  t.integer("data", "samples-max", r.data.samples_max, 1, "most samples of a client, where sizes are drawn");
-  t.number("data", "test-fraction", r.data.test_fraction, kBelowOne, "of each client's samples, kept for its own test");
-  t.flag("data", "merge-test", r.data.merge_test, "the source's test set is divided among the clients too");
-  t.integer("data", "edges", r.data.edges, 1, "edge servers that the clients are divided among");
-  t.integer("data", "exemplars", r.data.exemplars, 0, "test samples per class given to the server");
-  t.flag("data", "augment", r.data.augment, "random crop and flip of training images");
-  t.optional_flag("data", "normalize", r.data.normalize, "standardise features on the training part");
-  t.text("data", "label", r.data.label, "csv column or npz array of labels");
-  t.text("data", "client", r.data.client, "csv column or npz array of client ids");
-  t.text("data", "split", r.data.split, "csv column or npz array that tells train (0) from test (1)");
-  t.integers("data", "shape", r.data.shape, "height, width, channels of flat rows");
-  t.choice("data", "missing", r.data.missing, {"error", "mean"}, "what an empty csv cell is");
-  t.text("data", "embedding", r.data.embedding, "GloVe text file for sentences");
-  t.integer("data", "words", r.data.words, 1, "tokens of a sentence that are used");
+std::string full_name(const RecipeKey& key) {
+  return key.section.empty() ? key.key : key.section + "." + key.key;
+}
 
-  t.choice("model", "name", r.model.name, names_of(model_catalogue()), "the network");
-  t.integers("model", "hidden", r.model.hidden, "widths of hidden dense layers (mlp, cnn)");
-  t.integers("model", "channels", r.model.channels, "output channels of the convolutions (cnn)");
-  t.integer("model", "kernel", r.model.kernel, 1, "side of the convolutions' kernel (cnn)");
-  t.integer("model", "blocks", r.model.blocks, 1, "residual blocks per stage (resnet)");
-  t.integers("model", "widths", r.model.widths, "channels of the stages (resnet)");
-  t.choice("model", "norm", r.model.norm, {"batch", "group"}, "normalisation (resnet, audio-cnn)");
-  t.choice("model", "shortcut", r.model.shortcut, {"padded", "projected"}, "shortcut where the width changes (resnet)");
-  t.integer("model", "units", r.model.units, 1, "hidden units (lstm)");
-  t.integer("model", "layers", r.model.layers, 1, "recurrent layers (lstm)");
-  t.choice("model", "init", r.model.init, {"torch", "glorot", "uniform"}, "how parameters are initialised");
+const Key* find_key(std::string_view name) {
+  for (const Key& key : recipe_key_table()) {
+    if (full_name(key.info) == name) return &key;
+  }
+  return nullptr;
+}
 
-  t.number("local", "epochs", r.local.epochs, kPositive, "passes over the client's samples; may be fractional");
-  t.integer("local", "steps", r.local.steps, 1, "mini-batch steps, instead of epochs");
-  t.integer("local", "batch-size", r.local.batch_size, 1, "samples per step");
-  t.number("local", "learning-rate", r.local.learning_rate, kPositive, "of the client's optimiser");
-  t.number("local", "learning-rate-decay", r.local.learning_rate_decay, {0, 1, true}, "factor per round");
-  t.number("local", "momentum", r.local.momentum, kBelowOne, "of sgd");
-  t.number("local", "weight-decay", r.local.weight_decay, kNonNegative, "added to the gradient as a multiple of w");
-  t.choice("local", "optimizer", r.local.optimizer, {"sgd", "adam"}, "the client's optimiser");
-  t.number("local", "adapt-epochs", r.local.adapt_epochs, kNonNegative,
-           "growth of the epochs of clients whose summed loss lags behind the largest client's");
-  t.number("local", "loss-tolerance", r.local.loss_tolerance, kNonNegative,
-           "share by which a summed loss lies above the largest client's before it lags (adapt-epochs)");
-  t.choice("local", "epoch-rounding", r.local.epoch_rounding, {"round", "ceil", "fractional"},
-           "of adapted epochs (adapt-epochs)");
-  t.flag("local", "keep-optimizer", r.local.keep_optimizer, "a client's optimiser state outlives the round");
-  t.integer("local", "state-limit-mb", r.local.state_limit_mb, 0,
-            "megabytes of per-client state kept in memory; more goes to the run's folder");
-  t.choice("local", "objective", r.local.objective.name, {"plain", "prox", "control-variate", "dynamic"},
-           "what is minimised beside the loss");
-  t.number("local", "mu", r.local.objective.mu, kNonNegative, "weight of the proximal term (prox)");
-  t.number("local", "alpha", r.local.objective.alpha, kPositive, "strength of the dynamic regulariser (dynamic)");
-  t.choice("local", "control", r.local.objective.control, {"steps", "gradient"},
-           "how control variates are renewed: option II or I (control-variate)");
+const Condition* failing_condition(const Key& key, const Recipe& recipe) {
+  for (const Condition& condition : key.conditions) {
+    if (!condition.holds(recipe)) return &condition;
+  }
+  return nullptr;
+}
 
-  t.amount("profile", "clients", r.profile_clients,
-           "clients asked before groups are formed; the others are placed as newcomers");
-  t.choice("profile", "kind", r.profile.kind, names_of(profile_kinds()), "what clients tell the server of themselves");
-  t.number("profile", "epsilon", r.profile.epsilon, kPositive,
-           "privacy of label-histogram: Laplace noise of scale 1/epsilon; default: no noise");
-  t.integer("profile", "steps", r.profile.steps, 1, "mini-batch steps; default 50 (update-direction)");
-  t.number("profile", "epochs", r.profile.epochs, kPositive,
-           "instead of steps; default 10 (classifier-weights, confidence-vector)");
-  t.choice("profile", "layers", r.profile.layers, {"last", "last-two", "all"},
-           "dense layers from the end; default last (classifier-weights)");
-  t.optional_flag("profile", "bias", r.profile.bias, "with the layers' biases; default false (classifier-weights)");
-  t.number("profile", "variance", r.profile.variance, {0, 1, true},
-           "share of variance that principal components keep; default: no reduction (classifier-weights)");
-  t.choice("profile", "form", r.profile.form, {"shares", "softmax"},
-           "probabilities as shares of their sum, or through a softmax; default shares (confidence-vector)");
-
-  t.choice("grouping", "method", r.grouping.method, names_of(groupers()), "how clients are grouped");
-  GroupingOptions& g = r.grouping;
-  t.integer("grouping", "size", g.size, 1, "clients per group (random, mediator)");
-  t.integer("grouping", "groups", g.groups, 1, "number of groups; where there are edges, of all together");
-  t.integer("grouping", "max-iterations", g.max_iterations, 1, "of balanced k-means; default 10 (inter-cluster)");
-  t.choice("grouping", "rows", g.rows, {"all", "exact"},
-           "as many groups as clusters have members, or exactly `groups`; default all (inter-cluster)");
-  t.choice("grouping", "score", g.score, {"kl", "gini", "cosine", "wasserstein"},
-           "how complementary a client is; default kl (greedy-complement)");
-  t.integer("grouping", "min-samples", g.min_samples, 1,
-            "a group is complete with so many; default 800 (greedy-complement, kmeans-deal)");
-  t.integer("grouping", "max-clients", g.max_clients, 1,
-            "and takes no more than so many clients; default 11 (greedy-complement, kmeans-deal)");
-  t.choice("grouping", "first", g.first, {"random", "uniform"},
-           "a group's first client: any, or the best against a uniform mix; default random (greedy-complement)");
-  t.integer("grouping", "clusters", g.clusters, 1, "of like clients; default the number of classes (kmeans-deal)");
-  t.integer("grouping", "min-size", g.min_size, 1,
-            "clients per group at least; default 5 (coefficient-of-variation, kl-greedy, cluster-deal, qcid)");
-  t.number("grouping", "max-cov", g.max_cov, kNonNegative,
-           "a group is complete below it; default 0.5 (coefficient-of-variation)");
-  t.choice("grouping", "tail", g.tail, {"discard", "keep", "merge"},
-           "what becomes of groups that stay too small; default discard (coefficient-of-variation)");
-  t.number("grouping", "lambda", g.lambda, kNonNegative, "weight of rarely selected clients; default 1 (qcid)");
-  t.choice("grouping", "metric", g.metric, {"l1", "l2", "cosine"}, "between vectors; default l2 (agglomerative)");
-  t.choice("grouping", "linkage", g.linkage, {"single", "complete", "average", "ward"},
-           "between clusters; default ward (agglomerative), single (bipartition, which also takes complete)");
-  t.number("grouping", "threshold", g.threshold, {0, kInfinity}, "nearer clusters are merged (agglomerative)");
-  t.number("grouping", "min-gap", g.min_gap, kBelowOne,
-           "share of the largest distance that a gap must have; default 0.15 (gap-voting)");
-  t.optional_flag("grouping", "weighted", g.weighted, "votes count by samples; default true (gap-voting)");
-  t.number("grouping", "epsilon-mean", g.epsilon_mean, kNonNegative,
-           "split only if the mean update is shorter (bipartition)");
-  t.number("grouping", "epsilon-max", g.epsilon_max, kNonNegative,
-           "split only if the longest update is longer (bipartition)");
-
-  t.schedule("plan", "groups", r.plan.groups, "how many groups are formed, where it may grow from round to round");
-  t.integer("plan", "regroup-every", r.plan.regroup.every, 1, "rounds that groups last; default: for ever");
-  t.choice("plan", "regroup-on", r.plan.regroup.on, names_of(regroup_events()), "the event after which groups form");
-  t.integer("plan", "regroup-round", r.plan.regroup.round, 1,
-            "the event's round, or the first in which it can happen; default 3 (loss-variance), 20 (bipartition)");
-  t.amount("plan", "sample-groups", r.plan.sample_groups, "groups per round; whole groups take part");
-  t.amount("plan", "sample-clients", r.plan.sample_clients, "clients per round; each takes part in its group");
-  t.choice("plan", "sampling", r.plan.sampling, names_of(samplers()), "how participants are drawn");
-
-  t.choice("training", "mode", r.training.mode, {"parallel", "sequential"}, "how the members of a group train");
-  t.integer("training", "group-rounds", r.training.group_rounds, 1, "rounds inside a group (parallel)");
-  t.integer("training", "passes", r.training.passes, 1, "walks along the chain (sequential)");
-  t.flag("training", "shuffle", r.training.shuffle, "a new order for every pass (sequential)");
-
-  t.choice("aggregation", "in-group", r.aggregation.in_group, {"samples-weighted", "uniform"},
-           "how members are merged in their group");
-  t.choice("aggregation", "global", r.aggregation.global,
-           {"samples-weighted", "uniform", "unbiased", "stabilised", "adagrad", "adam", "yogi", "control-variate",
-            "dynamic", "slots", "none"},
-           "how groups are merged; slots: rarely, meanwhile groups take turns; none: every group keeps its own model");
-  t.number("aggregation", "server-learning-rate", r.aggregation.server_learning_rate, kPositive,
-           "of adagrad, adam, yogi and control-variate");
-  t.number("aggregation", "beta1", r.aggregation.beta1, kBelowOne, "of adagrad, adam, yogi");
-  t.number("aggregation", "beta2", r.aggregation.beta2, kBelowOne, "of adam, yogi");
-  t.number("aggregation", "tau", r.aggregation.tau, kPositive, "of adagrad, adam, yogi");
-  t.number("aggregation", "mixing", r.aggregation.mixing, kNonNegative,
-           "how much the groups' models are drawn to each other after a round (none)");
-  t.choice("aggregation", "start", r.aggregation.start, {"shared", "members"},
-           "where the models of groups that an event formed begin: as before, or at the mean of their members' (none)");
-  t.integer("aggregation", "window", r.aggregation.window, 1,
-            "rounds between averages of the slots; default: as many as there are groups (slots)");
-
-  t.integer("evaluation", "every", r.evaluation.every, 1, "rounds between evaluations");
-  t.choice("evaluation", "on", r.evaluation.on, {"auto", "global", "clients", "both"}, "which test samples are used");
-  t.amount("evaluation", "clients", r.evaluation.clients, "clients evaluated on their own test samples");
-  t.flag("evaluation", "discrepancy", r.evaluation.discrepancy,
-         "records how far the models sent are from the merged one; keeps all of a round's models");
-
-  t.choice("newcomers", "assign", r.newcomers.assign,
-           {"nearest-direction", "nearest-head", "argmin-loss", "random", "next-regroup"},
-           "where a client in no group goes when it is first drawn; default next-regroup: it waits for new groups");
-  t.integer("newcomers", "round", r.newcomers.round, 2, "the round in which late clients arrive");
-  t.amount("newcomers", "clients", r.newcomers.clients, "late clients");
-
-  t.number("faults", "drop", r.faults.drop, kShare, "share of sampled clients that vanish");
-  t.number("faults", "straggle", r.faults.straggle, kShare, "share of sampled clients that run out of time");
-  t.number("faults", "nan", r.faults.nan, kShare, "share of sampled clients that send a broken update");
-  t.choice("faults", "stragglers", r.faults.stragglers, {"drop", "partial"},
-           "what becomes of stragglers; default: partial for prox, else drop");
-
-  CostOptions& c = r.cost;
-  t.choice("cost", "model", c.model, names_of(cost_models()), "how simulated seconds are counted");
-  t.number("cost", "device-gflops", c.device_gflops, kPositive, "speed of a client, 10^9 operations/s (link, chain)");
-  t.number("cost", "server-in-mbps", c.server_in_mbps, kPositive,
-           "bandwidth into the server, 10^6 bit/s (link, chain)");
-  t.number("cost", "server-out-mbps", c.server_out_mbps, kPositive,
-           "bandwidth out of the server, 10^6 bit/s (link, chain)");
-  t.choice("cost", "task", c.task, {"cifar", "speech"},
-           "whose measured constants are used where none are given; default cifar (group-operations)");
-  t.number("cost", "operation-quadratic", c.operation_quadratic, kFinite,
-           "seconds of a member in an operation of a group of s, per s^2; default: measured (group-operations)");
-  t.number("cost", "operation-linear", c.operation_linear, kFinite, "the same, per s (group-operations)");
-  t.number("cost", "operation-constant", c.operation_constant, kFinite, "the same, whatever s (group-operations)");
-  t.number("cost", "training-slope", c.training_slope, kFinite,
-           "seconds of an epoch, per sample; default: measured (group-operations)");
-  t.number("cost", "training-constant", c.training_constant, kFinite,
-           "the same, however few samples (group-operations)");
-  t.number("cost", "sample-mflop", c.sample_mflop, kPositive,
-           "10^6 operations to train one sample; default: those of the network (chain)");
-  t.number("cost", "merge-mflop", c.merge_mflop, kPositive,
-           "10^6 operations to add a model to another; default: its size (chain)");
-  t.number("cost", "model-mbytes", c.model_mbytes, kPositive,
-           "10^6 bytes of a model on its way; default: those of the network (chain)");
-  return keys;
+std::string why_no_effect(const Condition& condition, const Recipe& recipe) {
+  const std::string found = condition.found(recipe);
+  if (*condition.verb == '\0') return fmt::format("has no effect {}", found);  // it says already what is missing
+  return fmt::format("has no effect {}; it {} {}", found, condition.verb, condition.wants);
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // Recipe: every choice of a run, as typed options. Read from TOML (a file, or a recipe built into the binary) and from
-// `section.key=value` settings; written back fully resolved. One table of keys (keys.cc) drives reading, writing,
-// checking and listing.
+// `section.key=value` settings; written back fully resolved. Every key is declared once, in keys.cc: reading, writing,
+// checking and listing go by that. A key that means nothing for the choices made is refused, never ignored.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "aggregate/aggregator.h"
-#include "data/federated_data.h"
 #include "cost/cost.h"
+#include "data/federated_data.h"
 #include "grouping/grouping.h"
 #include "model/network.h"
 #include "plan/plan.h"
@@ -35,6 +35,19 @@ struct NewcomerOptions {
   std::string assign;                  // see newcomer_rules(); "" = what newcomer_rule_of() says
   std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
   Amount clients{0.1};
+};
+
+// A key that somebody set, whatever to.
+struct GivenKey {
+  enum class By { kFile, kSetting };
+
+  std::string key;    // full name, "local.epochs"
+  By by = By::kFile;  // a setting takes the place of what the file gave
+  std::string value;  // as TOML
+  std::string where;  // for errors: "my.toml:14", "--set"
+  // Of the file: whether the key had a meaning there, and whether it has lost it to a setting, and is at its default.
+  bool applied = true;
+  bool gave_way = false;
 };
 
 struct Recipe {
@@ -60,16 +73,27 @@ struct Recipe {
   NewcomerOptions newcomers;
   FaultOptions faults;
   CostOptions cost;
+
+  // What was given, in the order of the file and of the settings. Fields that are assigned are not, and may be anything
+  // that check_recipe() accepts.
+  std::vector<GivenKey> given;
 };
+// Every key has the same value. Where the values come from does not count.
+[[nodiscard]] bool operator==(const Recipe& a, const Recipe& b);
 
 // A key a recipe may have.
 struct RecipeKey {
   std::string section;  // "" = top level
   std::string key;
   std::string summary;
-  std::string accepted;  // e.g. ">= 1", "plain | prox | ..."
+  std::string accepted;        // e.g. "an integer >= 1", "plain | prox | ..."
+  std::string otherwise = {};  // what holds where it is not set: a value, or words
+  std::string unit = {};       // "" = none
+  std::string applies = {};    // what it needs to have an effect; "" = nothing
 };
 [[nodiscard]] std::vector<RecipeKey> recipe_keys();
+// The table of keys of the documentation, as Markdown.
+[[nodiscard]] std::string keys_markdown();
 
 // `origin` names the text in errors: "recipes/my.toml:14: local.epochs: -1, want > 0".
 [[nodiscard]] Result<Recipe> parse_recipe(std::string_view toml, std::string_view origin);
@@ -77,10 +101,12 @@ struct RecipeKey {
 // A built-in recipe's name, or a path to a .toml file.
 [[nodiscard]] Result<Recipe> load_recipe(const std::string& name_or_path);
 
-// Applies "section.key=value" (or "key=value" for top-level keys); the value is TOML, bare words are strings.
+// Applies "section.key=value" (or "key=value" for top-level keys); the value is TOML, bare words are strings. Keys of
+// the recipe's file that lose their meaning by it go back to their defaults.
 [[nodiscard]] Status apply_setting(Recipe& recipe, std::string_view setting);
 
-// Refuses combinations that cannot work, with the reason.
+// Refuses values that are out of range, given keys that have no effect, and combinations that cannot work, with the
+// reason. What only the data can tell is checked by check_recipe_for() (recipe/facts.h).
 [[nodiscard]] Status check_recipe(const Recipe& recipe);
 
 // Which rule places clients that are in no group: the recipe's. Where it names none: by the losses of the groups'
@@ -90,11 +116,15 @@ struct RecipeKey {
 // Top-level keys that may change when a run is resumed: how long it goes on, and how often it is saved.
 [[nodiscard]] std::span<const std::string_view> resumable_keys();
 
-// The fully resolved recipe as TOML: parse_recipe gives the same recipe back.
-[[nodiscard]] std::string format_recipe(const Recipe& recipe);
+// Everything that matters for the recipe as TOML, defaults included: of a recipe that check_recipe() accepts,
+// parse_recipe() makes an equal one that it accepts too. With `all` the other keys are there as comments that say why
+// they do not matter.
+[[nodiscard]] std::string format_recipe(const Recipe& recipe, bool all = false);
 
 // The composition in words, one line.
 [[nodiscard]] std::string describe_recipe(const Recipe& recipe);
+// What is going to happen that the keys do not say, a line each.
+[[nodiscard]] std::vector<std::string> recipe_notes(const Recipe& recipe);
 
 struct BuiltInRecipe {
   std::string_view name;

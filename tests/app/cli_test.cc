@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class Cli : public CommandLine {
  protected:
@@ -86,7 +87,7 @@ TEST_F(Cli, MistakesInTheRecipeAreUsageErrors) {
   expect_error(small_run({"--set", "local.epohcs=2"}), 2, AllOf(HasSubstr("local.epohcs"), HasSubstr("local.epochs")));
   expect_error(small_run({"--set", "local.epochs=0"}), 2,
                AllOf(HasSubstr("local.epochs"), HasSubstr("0"), HasSubstr("> 0")));
-  expect_error(small_run({"--set", "local.objective=dynamic"}), 2, HasSubstr("both keys must say dynamic"));
+  expect_error(small_run({"--set", "local.objective=dynamic"}), 2, HasSubstr("want aggregation.global = \"dynamic\""));
   expect_error(small_run({"--rounds", "0"}), 2, HasSubstr("rounds"));
   expect_error(small_run({"--rounds", "many"}), 2, HasSubstr("many"));
   expect_error(small_run({"--rounds", "99999999999"}), 2, HasSubstr("--rounds: 99999999999, want a whole number"));
@@ -190,6 +191,14 @@ TEST_F(Cli, ListAndShow) {
   const Finished shown = muster({"show", "fedprox", "--set", "local.mu=0.25"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_THAT(shown.out, HasSubstr("mu = 0.25"));
+  EXPECT_THAT(shown.out, Not(HasSubstr("beta1")));
+  EXPECT_THAT(muster({"show", "fedprox", "--all"}).out, HasSubstr("# beta1: has no effect with aggregation.global"));
+  EXPECT_THAT(muster({"show", "fedprox", "--set", "local.objective=plain"}).out, Not(HasSubstr("mu =")));
+  expect_error({"show", "fedavg", "--set", "local.mu=0.25"}, 2, HasSubstr("it belongs to local.objective = \"prox\""));
+  expect_error(small_run({"--set", "data.alpha=0.1"}), 2,
+               HasSubstr("data.alpha: 0.1 has no effect without data.partition"));
+  EXPECT_THAT(muster({"list", "keys", "--markdown"}).out, HasSubstr("| `mu` | weight of the proximal term |"));
+  expect_error({"list", "models", "--markdown"}, 2, HasSubstr("--markdown"));
   expect_error({"list", "recipez"}, 2, HasSubstr("did you mean 'recipes'"));
 }
 

@@ -154,7 +154,8 @@ TEST_F(Group, MistakesAreOneLineWithTheRightStatus) {
   const std::string counts = labels();
   expect_error({"group", "randum", "--labels", counts}, 2, HasSubstr("did you mean 'random'"));
   expect_error({"group", "random", "--labels", counts, "--set", "sise=3"}, 2, HasSubstr("grouping.size"));
-  expect_error({"group", "random", "--labels", counts, "--set", "size=0"}, 2, AllOf(HasSubstr("0"), HasSubstr(">= 1")));
+  expect_error({"group", "random", "--labels", counts, "--set", "size=0"}, 2,
+               AllOf(HasSubstr("0"), HasSubstr("from 1 to")));
   expect_error({"group", "random", "--labels", counts, "--set", "size=31"}, 2, AllOf(HasSubstr("31"), HasSubstr("30")));
   expect_error({"group", "random", "--labels", counts, "--set", "lambda=1"}, 2, HasSubstr("not a key of random"));
   expect_error({"group", "inter-cluster", "--labels", counts}, 2, HasSubstr("grouping.groups: not set"));

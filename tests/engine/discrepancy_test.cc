@@ -47,7 +47,7 @@ TEST_F(DiscrepancyOfRuns, GrowsWithTheDifferenceOfClients) {
     return sum / static_cast<double>(rounds.size());
   };
   EXPECT_GT(of({"evaluation.discrepancy=true", "data.alpha=0.05"}),
-            1.2 * of({"evaluation.discrepancy=true", "data.partition=iid"}));
+            1.2 * of({"evaluation.discrepancy=true", "data.alpha=inf"}));
 }
 
 TEST_F(DiscrepancyOfRuns, IsNullWhereNobodyAsksOrNothingIsMerged) {

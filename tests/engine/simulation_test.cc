@@ -90,8 +90,9 @@ TEST_F(SimulationTest, SequentialSingletonsAreParallelSingletons) {
 }
 
 TEST_F(SimulationTest, CentralisedIsOneClientWithEverything) {
-  const RunSummary summary = run(
-      images({"data.partition=iid", "data.clients=1", "data.samples-max=3000", "data.samples-min=3000", "rounds=10"}));
+  const RunSummary summary = run(recipe_of({kSmall,
+                                            {"data.source=blobs", "data.partition=iid", "data.clients=1",
+                                             "data.samples-max=3000", "data.samples-min=3000", "rounds=10"}}));
   EXPECT_EQ(summary.clients, 1u);
   EXPECT_GT(*summary.accuracy_last, 0.7);
 }
@@ -190,8 +191,7 @@ TEST_F(SimulationTest, CountsBytesAndClients) {
 }
 
 TEST_F(SimulationTest, VirtualClientsByTheHundredThousand) {
-  const RunSummary summary =
-      run(small({"data.clients=200000", "model.name=softmax", "plan.sample-clients=20", "rounds=3"}));
+  const RunSummary summary = run(small({"data.clients=200000", "plan.sample-clients=20", "rounds=3"}));
   EXPECT_EQ(summary.clients, 200000u);
   EXPECT_EQ(summary.rounds, 3u);
 }

@@ -49,7 +49,7 @@ std::map<Counts, double> exact_law(const LabelledClients& given, std::uint32_t s
       Counts joined = members;
       joined.push_back(k);
       const double own = std::max(qcid(given, joined), 1e-12);
-      weights[k] = members.empty() ? 1 / own + lambda * std::sqrt(3 * std::log(round) / (2.0 * selected[k]))
+      weights[k] = members.empty() ? 1 / own + lambda * std::sqrt(3 * std::log(round) / (2.0 * (1 + selected[k])))
                                    : std::pow(own, -static_cast<double>(joined.size()));
     }
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -1,0 +1,286 @@
+// Does a recipe make sense before any data are read? Values, keys without effect, and combinations that cannot work.
+#include <algorithm>
+
+#include "recipe/choices.h"
+#include "recipe/keys.h"
+#include "recipe/recipe.h"
+#include "recipe/toml_text.h"
+
+namespace muster {
+namespace {
+
+// Fields can be assigned past the keys, so every value goes once through its key.
+Status check_values(const Recipe& recipe) {
+  const Recipe fresh;
+  Recipe copy;
+  for (const Key& key : recipe_key_table()) {
+    const std::string value = key.get(recipe);
+    if (value.empty() || value == key.get(fresh)) continue;
+    MUSTER_ASSIGN(const toml::table document, parse_toml("value = " + value + "\n", ""));
+    if (Status status = key.set(copy, *document.get("value")); !status) {
+      return std::move(status).error().within(full_name(key.info));
+    }
+  }
+  return {};
+}
+
+// A key that somebody gave, or a field that is not what it is by default, has an effect or is refused. What the file
+// gave and a setting took the meaning of is back at its default.
+Status check_effects(const Recipe& recipe) {
+  const Recipe fresh;
+  for (const Key& key : recipe_key_table()) {
+    const Condition* const failing = failing_condition(key, recipe);
+    if (!failing) continue;
+    const std::string name = full_name(key.info);
+    const std::string value = key.get(recipe);
+    const auto given = std::ranges::find(recipe.given, name, &GivenKey::key);
+    if (given == recipe.given.end()) {
+      if (value == key.get(fresh)) continue;
+      return usage_error("{}: {} {}", name, value, why_no_effect(*failing, recipe));
+    }
+    if (given->by == GivenKey::By::kFile && given->applied) continue;
+    return usage_error("{}: {}: {} {}", given->where, name, given->value, why_no_effect(*failing, recipe));
+  }
+  return {};
+}
+
+const char* name_of(GroupingNeed need) {
+  switch (need) {
+    case GroupingNeed::kLabels:
+      return "label counts";
+    case GroupingNeed::kVectors:
+      return "vectors";
+    default:
+      return "label counts or vectors";
+  }
+}
+
+std::string kinds_that(bool (*fit)(const ProfileEntry&)) {
+  std::string words;
+  for (const ProfileEntry& entry : profile_kinds()) {
+    if (fit(entry)) words += fmt::format("{}\"{}\"", words.empty() ? "" : " | ", entry.name);
+  }
+  return words;
+}
+
+// Do clients tell what groups are formed by, and drawn by?
+Status check_profiles(const Recipe& r) {
+  const GroupingNeed need = needed_by_grouper(r);
+  const ProfileGives told = told_by(r);
+  const bool labels = told == ProfileGives::kLabels;
+  const bool vectors = tells_vectors(told);
+  const bool needs_labels = need == GroupingNeed::kLabels && !labels;
+  const bool needs_vectors = need == GroupingNeed::kVectors && !vectors;
+  const bool needs_either = need == GroupingNeed::kLabelsOrVectors && !labels && !vectors;
+  if (needs_labels || needs_vectors || needs_either) {
+    return usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" groups clients by {}; want {}",
+                       r.profile.kind, r.grouping.method, name_of(need),
+                       needs_vectors
+                           ? "a kind that gives vectors (`muster list profile`)"
+                           : kinds_that([](const ProfileEntry& e) { return e.gives == ProfileGives::kLabels; }));
+  }
+  if (samples_by_cov(r.plan.sampling) && !labels) {
+    return usage_error(
+        "plan.sampling: \"{}\" draws groups by their label counts, which profile.kind = \"{}\" does not tell; want "
+        "profile.kind = {}",
+        r.plan.sampling, r.profile.kind,
+        kinds_that([](const ProfileEntry& e) { return e.gives == ProfileGives::kLabels; }));
+  }
+  if (groups_by_losses(r) || told == ProfileGives::kLosses) {
+    return usage_error(
+        "{} = \"{}\": groups by the losses of several models need these models before there are groups, which a run "
+        "does not have; `muster group argmin-loss` groups by given losses",
+        groups_by_losses(r) ? "grouping.method" : "profile.kind",
+        groups_by_losses(r) ? r.grouping.method : r.profile.kind);
+  }
+  if (told == ProfileGives::kProbabilities && r.data.exemplars == 0) {
+    return usage_error("profile.kind: \"{}\" is asked on exemplars; want data.exemplars >= 1", r.profile.kind);
+  }
+  return {};
+}
+
+// Do the numbers and words of the grouping method go together?
+Status check_method(const Recipe& r) {
+  const GroupingOptions& g = r.grouping;
+  const ProfileGives told = told_by(r);
+  if (grouper_has_key(r, "score") && tells_vectors(told) && told != ProfileGives::kProbabilities) {
+    const ScoreEntry* const chosen = find_entry(complement_scores(), g.score);
+    const ScoreEntry& score = chosen ? *chosen : complement_scores().front();
+    if (score.of_probabilities) {
+      std::string others;
+      for (const ScoreEntry& entry : complement_scores()) {
+        if (!entry.of_probabilities) others += (others.empty() ? "" : " | ") + entry.name;
+      }
+      return usage_error(
+          "grouping.score: \"{}\" compares probabilities, which profile.kind = \"{}\" does not give; want {}",
+          score.name, r.profile.kind, others);
+    }
+  }
+  if (r.plan.groups && g.groups) {
+    return usage_error("plan.groups: does not go with grouping.groups = {}; want one of the two", *g.groups);
+  }
+  return check_grouping(g, {.groups_in_call = r.plan.groups.has_value(), .vectors_only = tells_vectors(told)});
+}
+
+// When are groups formed, and can what they wait for be seen and used?
+Status check_regrouping(const Recipe& r) {
+  const RegroupOptions& regroup = r.plan.regroup;
+  const bool regroups = regroup.every || !regroup.on.empty() || r.newcomers.round;
+  if (r.plan.groups && r.plan.groups->growth != GroupSchedule{}.growth && !regroups) {
+    return usage_error(
+        "plan.groups: growth = \"{}\", but groups are formed once, so their number never grows; want "
+        "plan.regroup-every, or a plain number",
+        r.plan.groups->growth);
+  }
+  if (keeps_models_per_group(r) && forms_groups(r) && regroup.every) {
+    return usage_error(
+        "plan.regroup-every: {}, but with aggregation.global = \"{}\" every group has a model of its own, which new "
+        "groups would not know; want no regrouping",
+        *regroup.every, r.aggregation.global);
+  }
+  if (regroup.on.empty()) return {};
+  if (!forms_groups(r)) {
+    return usage_error("plan.regroup-on: \"{}\", but grouping.method = \"{}\" forms no groups", regroup.on,
+                       r.grouping.method);
+  }
+  if (told_by(r) != ProfileGives::kVectors) {
+    return usage_error("plan.regroup-on: \"{}\" groups by what members send in a round; want profile.kind = {}",
+                       regroup.on,
+                       kinds_that([](const ProfileEntry& entry) { return entry.gives == ProfileGives::kVectors; }));
+  }
+  if (trains_in_sequence(r) || r.training.group_rounds != 1) {
+    return usage_error(
+        "plan.regroup-on: \"{}\" compares members that trained from one model; want training.mode = \"parallel\" and "
+        "training.group-rounds = 1",
+        regroup.on);
+  }
+  const std::vector<CatalogueEntry> events = regroup_events();
+  if ((event_splits(r) || find_entry(events, r.grouping.method)) && regroup.on != r.grouping.method) {
+    return usage_error(
+        "plan.regroup-on: \"{}\" does not go with grouping.method = \"{}\": both must be \"{}\", or neither",
+        regroup.on, r.grouping.method, event_splits(r) ? regroup.on : r.grouping.method);
+  }
+  if (!keeps_models_per_group(r)) {
+    return usage_error("plan.regroup-on: \"{}\" gives every group a model; want aggregation.global = \"none\"",
+                       regroup.on);
+  }
+  return {};
+}
+
+// Can clients that come late, were not asked, or missed the round of an event, be placed?
+Status check_newcomers(const Recipe& r) {
+  const NewcomerEntry& rule = newcomer_entry(r);
+  if (r.newcomers.round && r.newcomers.clients == Amount{1.0}) {
+    return usage_error("newcomers.clients: 1.0, but then nobody is there before round {}; want a share below 1",
+                       *r.newcomers.round);
+  }
+  if (!rule.places) {
+    if (r.profile_clients != Amount{1.0}) {
+      return usage_error("profile.clients: clients that are not asked must be placed later; want newcomers.assign");
+    }
+    const bool formed_once = forms_groups(r) && keeps_models_per_group(r);
+    if (r.plan.regroup.on.empty() && !(r.newcomers.round && formed_once)) return {};
+    return usage_error(
+        "newcomers.assign: \"{}\", but groups with models of their own are formed once; want nearest-direction | "
+        "nearest-head | argmin-loss | random",
+        rule.name);
+  }
+  if (!forms_groups(r)) {
+    return usage_error("newcomers.assign: \"{}\", but grouping.method = \"{}\" has no groups to join", rule.name,
+                       r.grouping.method);
+  }
+  if (r.plan.regroup.every) {
+    return usage_error("newcomers.assign: \"{}\" does not go with plan.regroup-every, which places everybody anew",
+                       rule.name);
+  }
+  if (samples_by_cov(r.plan.sampling)) {
+    return usage_error(
+        "newcomers.assign: \"{}\" does not go with plan.sampling = \"{}\": clients that join later have not told their "
+        "labels",
+        rule.name, r.plan.sampling);
+  }
+  const bool compares_profiles = rule.asks == NewcomerAsks::kUpdates || rule.asks == NewcomerAsks::kWeights;
+  if (compares_profiles && event_splits(r)) {
+    return usage_error(
+        "newcomers.assign: \"{}\" compares newcomers with profiles that groups were formed by, which groups that were "
+        "split do not have; want argmin-loss | random with plan.regroup-on = \"{}\"",
+        rule.name, r.plan.regroup.on);
+  }
+  if (rule.asks == NewcomerAsks::kLosses && !keeps_models_per_group(r)) {
+    return usage_error("newcomers.assign: \"{}\" compares the groups' models; want aggregation.global = \"none\"",
+                       rule.name);
+  }
+  if (rule.asks == NewcomerAsks::kUpdates && !tells_updates(r)) {
+    return usage_error("newcomers.assign: \"{}\" compares updates; want profile.kind = \"update-direction\"",
+                       rule.name);
+  }
+  if (rule.asks == NewcomerAsks::kWeights && !tells_weights(r)) {
+    return usage_error(
+        "newcomers.assign: \"{}\" compares weights; want profile.kind = \"classifier-weights\" without "
+        "profile.variance",
+        rule.name);
+  }
+  return {};
+}
+
+// Do the models that are kept fit what merges them, and what clients minimise?
+Status check_models(const Recipe& r) {
+  const std::string& global = r.aggregation.global;
+  if (corrects_draw(global) && !r.plan.sample_groups) {
+    return usage_error(
+        "aggregation.global: \"{}\" weighs groups by how likely they were drawn; want plan.sample-groups", global);
+  }
+  return check_pairing(global, r.local.objective.name);
+}
+
+Status check_local(const Recipe& r) {
+  // The distance walked is the mean gradient only with plain steps.
+  if (r.local.objective.control == ObjectiveOptions{}.control && optimizer_has_state(r) &&
+      !failing_condition(*find_key("local.control"), r)) {
+    return usage_error(
+        "local.control: \"{}\" needs sgd without momentum, because only then is the distance walked the mean gradient; "
+        "want local.control = \"gradient\"",
+        r.local.objective.control);
+  }
+  return {};
+}
+
+Status check_data(const Recipe& r) {
+  if (r.data.samples_min && r.data.samples_max && *r.data.samples_min > *r.data.samples_max) {
+    return usage_error("data.samples-min: {}, want <= data.samples-max = {}", *r.data.samples_min, *r.data.samples_max);
+  }
+  if (!r.data.shape.empty() && r.data.shape.size() != 3) {
+    return usage_error("data.shape: {} numbers, want 3: height, width, channels", r.data.shape.size());
+  }
+  if (r.data.rotations && *r.data.rotations == 3) return usage_error("data.rotations: 3, want 1, 2 or 4");
+  return {};
+}
+
+Status check_simulated_time(const Recipe& r) {
+  MUSTER_TRY(check_cost(r.cost, r.local.objective.name));
+  if (prices_chains(r) && !trains_in_sequence(r) && forms_groups(r)) {
+    return usage_error(
+        "cost.model: \"{}\" counts members one after the other; want training.mode = \"sequential\" or single clients",
+        r.cost.model);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_recipe(const Recipe& r) {
+  MUSTER_TRY(check_values(r));
+  MUSTER_TRY(check_effects(r));
+  MUSTER_TRY(check_profile(r.profile));
+  MUSTER_TRY(check_plan(r.plan));
+  MUSTER_TRY(check_profiles(r));
+  MUSTER_TRY(check_regrouping(r));
+  MUSTER_TRY(check_method(r));
+  MUSTER_TRY(check_newcomers(r));
+  MUSTER_TRY(check_models(r));
+  MUSTER_TRY(check_local(r));
+  MUSTER_TRY(check_data(r));
+  return check_simulated_time(r);
+}
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+#include "recipe/choices.h"
+
+#include <algorithm>
+
+#include "data/partition.h"
+#include "plan/regroup_event.h"
+
+namespace muster {
+
+const std::vector<TrainingMode>& training_modes() {
+  static const std::vector<TrainingMode> list{
+      {.name = "parallel", .summary = "members train from the same model and are averaged"},
+      {.name = "sequential", .summary = "the model walks from member to member", .in_sequence = true}};
+  return list;
+}
+
+const std::vector<OptimizerEntry>& optimizers() {
+  static const std::vector<OptimizerEntry> list{
+      {.name = "sgd", .summary = "stochastic gradient descent, with momentum if wanted"},
+      {.name = "adam", .summary = "Adam", .adaptive = true}};
+  return list;
+}
+
+const std::vector<EvaluationEntry>& evaluation_targets() {
+  static const std::vector<EvaluationEntry> list{
+      {.name = "auto",
+       .summary = "the server's test set where there is one and one model for all, else the clients' own, else none"},
+      {.name = "global", .summary = "the server's test set", .global = true},
+      {.name = "clients", .summary = "every client's own test samples", .clients = true},
+      {.name = "both", .summary = "the server's test set and the clients' own", .global = true, .clients = true}};
+  return list;
+}
+
+const std::vector<ScoreEntry>& complement_scores() {
+  static const std::vector<ScoreEntry> list{{"kl", true}, {"gini", true}, {"cosine", false}, {"wasserstein", false}};
+  return list;
+}
+
+bool forms_groups(const Recipe& recipe) {
+  return !forms_singletons(recipe.grouping);
+}
+
+bool trains_in_sequence(const Recipe& recipe) {
+  const TrainingMode* const mode = find_entry(training_modes(), recipe.training.mode);
+  return mode && mode->in_sequence;
+}
+
+bool keeps_models_per_group(const Recipe& recipe) {
+  const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);
+  return entry && entry->models == ModelKeeping::kPerGroup;
+}
+
+bool keeps_models_in_clients(const Recipe& recipe) {
+  return keeps_models_per_group(recipe) && !forms_groups(recipe);
+}
+
+bool optimizer_has_state(const Recipe& recipe) {
+  const OptimizerEntry* const entry = find_entry(optimizers(), recipe.local.optimizer);
+  return entry && (entry->adaptive || recipe.local.momentum > 0);
+}
+
+bool clients_have_state(const Recipe& recipe) {
+  const auto objective = make_objective(recipe.local.objective);
+  return (objective.ok() && (*objective)->has_state()) || recipe.local.keep_optimizer ||
+         keeps_models_in_clients(recipe);
+}
+
+ProfileGives told_by(const Recipe& recipe) {
+  const std::vector<ProfileEntry> kinds = profile_kinds();
+  const ProfileEntry* const found = find_entry(kinds, recipe.profile.kind);
+  return found ? found->gives : ProfileGives::kNothing;
+}
+
+bool tells_vectors(ProfileGives gives) {
+  return gives != ProfileGives::kNothing && gives != ProfileGives::kLabels;
+}
+
+GroupingNeed needed_by_grouper(const Recipe& recipe) {
+  const std::vector<GrouperEntry> methods = groupers();
+  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  return found ? found->need : GroupingNeed::kNothing;
+}
+
+bool grouper_has_key(const Recipe& recipe, std::string_view key) {
+  const std::vector<GrouperEntry> methods = groupers();
+  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  return found && std::ranges::find(found->keys, key) != found->keys.end();
+}
+
+bool groups_by_losses(const Recipe& recipe) {
+  return recipe.grouping.method == "argmin-loss";
+}
+
+bool event_splits(const Recipe& recipe) {
+  const EventEntry* const event = find_entry(event_entries(), recipe.plan.regroup.on);
+  return event && event->splits;
+}
+
+const NewcomerEntry& newcomer_entry(const Recipe& recipe) {
+  return *find_entry(newcomer_rules(), newcomer_rule_of(recipe));
+}
+
+bool tells_updates(const Recipe& recipe) {
+  const auto kind = make_profile_kind(recipe.profile);
+  return kind.ok() && (*kind)->directs_start();
+}
+
+bool tells_weights(const Recipe& recipe) {
+  const auto kind = make_profile_kind(recipe.profile);
+  return kind.ok() && (*kind)->entry().observable && !(*kind)->directs_start() && !(*kind)->kept_variance();
+}
+
+bool prices_chains(const Recipe& recipe) {
+  return recipe.cost.model == "chain";
+}
+
+std::optional<std::uint32_t> known_clients(const Recipe& recipe) {
+  if (recipe.data.clients) return recipe.data.clients;
+  // Clients of the source's own are counted when it is read.
+  if (recipe.data.partition.empty() || recipe.data.partition == "natural") return std::nullopt;
+  const auto law = find_partition_law(recipe.data.partition);
+  if (!law) return std::nullopt;
+  return (*law)->default_clients;
+}
+
+}  // namespace muster

@@ -1,0 +1,87 @@
+// The words of a recipe that no earlier stage lists itself, with what each implies; and the questions that checks,
+// descriptions and keys ask of a recipe. Nobody else compares these words.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/newcomer_rule.h"
+#include "recipe/recipe.h"
+
+namespace muster {
+
+struct TrainingMode {
+  std::string name;
+  std::string summary;
+  bool in_sequence = false;  // members train one after the other
+};
+[[nodiscard]] const std::vector<TrainingMode>& training_modes();
+
+struct OptimizerEntry {
+  std::string name;
+  std::string summary;
+  bool adaptive = false;  // has state also without momentum
+};
+[[nodiscard]] const std::vector<OptimizerEntry>& optimizers();
+
+struct EvaluationEntry {
+  std::string name;
+  std::string summary;
+  bool global = false;   // certainly the server's test set
+  bool clients = false;  // certainly the clients' own
+};
+[[nodiscard]] const std::vector<EvaluationEntry>& evaluation_targets();
+
+struct ScoreEntry {
+  std::string name;
+  bool of_probabilities = false;  // means nothing for other vectors
+};
+// Of grouping.score; the first is the default.
+[[nodiscard]] const std::vector<ScoreEntry>& complement_scores();
+
+// The entry of that name, or null.
+template <typename Entries>
+[[nodiscard]] auto find_entry(const Entries& entries, std::string_view name) -> decltype(&*entries.begin()) {
+  for (const auto& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+template <typename Entries>
+[[nodiscard]] std::vector<std::string> names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+// Questions. A word that is no entry's name answers no.
+[[nodiscard]] bool forms_groups(const Recipe& recipe);  // of more than one client
+[[nodiscard]] bool trains_in_sequence(const Recipe& recipe);
+[[nodiscard]] bool keeps_models_per_group(const Recipe& recipe);   // also where every client is its own group
+[[nodiscard]] bool keeps_models_in_clients(const Recipe& recipe);  // every client its own, the server none
+[[nodiscard]] bool optimizer_has_state(const Recipe& recipe);
+[[nodiscard]] bool clients_have_state(const Recipe& recipe);  // that outlives a round
+// What profile.kind gives; nothing where the kind is unknown.
+[[nodiscard]] ProfileGives told_by(const Recipe& recipe);
+[[nodiscard]] bool tells_vectors(ProfileGives gives);
+// What grouping.method cannot do without; nothing where the method is unknown.
+[[nodiscard]] GroupingNeed needed_by_grouper(const Recipe& recipe);
+[[nodiscard]] bool grouper_has_key(const Recipe& recipe, std::string_view key);
+// The method needs losses of models that there are not before there are groups.
+[[nodiscard]] bool groups_by_losses(const Recipe& recipe);
+// The event splits the groups there are, by the grouping method of its name.
+[[nodiscard]] bool event_splits(const Recipe& recipe);
+// The rule that places clients in no group, by newcomer_rule_of(). Precondition: there is such a rule.
+[[nodiscard]] const NewcomerEntry& newcomer_entry(const Recipe& recipe);
+// Profiles are changes of a model, or weights of one, as they are.
+[[nodiscard]] bool tells_updates(const Recipe& recipe);
+[[nodiscard]] bool tells_weights(const Recipe& recipe);
+
+// The cost model holds only where members train one after the other.
+[[nodiscard]] bool prices_chains(const Recipe& recipe);
+
+// The number of clients, where the recipe alone says it.
+[[nodiscard]] std::optional<std::uint32_t> known_clients(const Recipe& recipe);
+
+}  // namespace muster

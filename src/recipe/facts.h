@@ -1,0 +1,32 @@
+// What the data decide about a recipe: read once, before anything trains, so that a recipe that cannot work is refused
+// then and not in some later round, whatever faults befall its clients.
+#pragma once
+
+#include <cstdint>
+
+#include "recipe/recipe.h"
+
+namespace muster {
+
+struct RecipeFacts {
+  std::uint32_t clients = 0;
+  std::uint32_t clients_with_samples = 0;
+  std::uint64_t samples = 0;         // training samples of all clients
+  std::uint32_t largest_client = 0;  // training samples
+  std::uint32_t classes = 0;
+  std::uint32_t edges = 1;          // that have clients with samples
+  std::uint32_t smallest_edge = 0;  // clients with samples
+  std::uint32_t late = 0;           // clients that are not there before newcomers.round
+  bool global_test = false;         // the server has test samples
+  bool client_tests = false;        // some client has
+  bool exemplars = false;           // the server has some
+  bool images = false;              // samples have a height and a width
+};
+
+// Asks every client for its number of samples.
+[[nodiscard]] RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data);
+
+// Refuses what cannot work with these data, with the reason. Precondition: check_recipe() passes.
+[[nodiscard]] Status check_recipe_for(const Recipe& recipe, const RecipeFacts& facts);
+
+}  // namespace muster

@@ -1,0 +1,151 @@
+#include "recipe/facts.h"
+
+namespace muster {
+namespace {
+
+using testing::HasSubstr;
+
+using Settings = std::vector<std::string>;
+
+const RecipeFacts kForty{.clients = 40,
+                         .clients_with_samples = 40,
+                         .samples = 3120,
+                         .largest_client = 200,
+                         .classes = 10,
+                         .edges = 1,
+                         .smallest_edge = 40,
+                         .late = 0,
+                         .global_test = true,
+                         .client_tests = true,
+                         .exemplars = false,
+                         .images = true};
+
+std::string refused(const Settings& settings, RecipeFacts facts = kForty) {
+  Recipe recipe;
+  for (const std::string& setting : settings) {
+    const Status status = apply_setting(recipe, setting);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  }
+  const Status checked = check_recipe(recipe);
+  EXPECT_TRUE(checked.ok()) << checked.error().message;
+  if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);
+  const Status status = check_recipe_for(recipe, facts);
+  if (status.ok()) return "accepted";
+  EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+  return status.error().message;
+}
+
+const Settings kUpdates{"profile.kind=update-direction", "profile.steps=3", "grouping.method=decomposed-cosine",
+                        "aggregation.global=none"};
+Settings with(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+TEST(Facts, MoreGroupsThanClientsAreRefused) {
+  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=40"})), "accepted");
+  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=41"})),
+            "grouping.groups: 41, but there are 40 clients with samples; want at most 40");
+  EXPECT_THAT(refused(with(kUpdates, {"grouping.groups=7", "profile.clients=6", "newcomers.assign=random"})),
+              HasSubstr("grouping.groups: 7, but 6 clients are asked for their profile; want at most 6"));
+  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=6", "profile.clients=6", "newcomers.assign=random"})), "accepted");
+  EXPECT_THAT(refused(with(kUpdates, {"grouping.groups=31", "newcomers.round=3", "newcomers.clients=10",
+                                      "newcomers.assign=random"})),
+              HasSubstr("30 clients are there in round 1"));
+  const Settings mixed{"profile.kind=label-histogram", "grouping.method=inter-cluster", "plan.regroup-every=1"};
+  EXPECT_EQ(refused(with(mixed, {"plan.groups=40"})), "accepted");
+  EXPECT_THAT(refused(with(mixed, {"plan.groups=41"})), HasSubstr("plan.groups: 41, but there are 40 clients"));
+  EXPECT_THAT(refused(with(mixed, {"plan.groups={growth=\"log\",alpha=2.0,beta=41}"})),
+              HasSubstr("41 in the first round"));
+  EXPECT_EQ(refused(with(mixed, {"plan.groups={growth=\"exp\",alpha=2.0,beta=4}"})), "accepted");
+}
+
+// Whatever forms groups later, and whoever drops out then.
+TEST(Facts, TheyAreRefusedBeforeAnEventTooAndWhateverTheFaults) {
+  const Settings event{"profile.kind=update-direction", "grouping.method=agglomerative", "grouping.groups=41",
+                       "plan.regroup-on=round",         "plan.regroup-round=3",          "aggregation.global=none"};
+  EXPECT_THAT(refused(event), HasSubstr("grouping.groups: 41"));
+  EXPECT_THAT(refused(with(event, {"faults.drop=0.3"})), HasSubstr("grouping.groups: 41"));
+}
+
+TEST(Facts, GroupsThatCannotFillAreRefused) {
+  EXPECT_EQ(refused({"grouping.method=random", "grouping.size=40"}), "accepted");
+  EXPECT_THAT(refused({"grouping.method=random", "grouping.size=41"}), HasSubstr("grouping.size: 41"));
+  RecipeFacts edges = kForty;
+  edges.edges = 3;
+  edges.smallest_edge = 13;
+  EXPECT_EQ(refused({"grouping.method=random", "grouping.size=13"}, edges), "accepted");
+  EXPECT_THAT(refused({"grouping.method=random", "grouping.size=14"}, edges),
+              HasSubstr("the smallest edge has 13 clients; want at most 13"));
+  const Settings even{"profile.kind=label-histogram", "grouping.method=coefficient-of-variation"};
+  EXPECT_THAT(refused(with(even, {"grouping.min-size=41"})), HasSubstr("grouping.min-size: 41"));
+  const Settings quota{"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=50"};
+  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=3120"})), "accepted");
+  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=4000"})),
+            "grouping.min-samples: 4,000, but all 40 clients together have 3,120 samples; lower it");
+  EXPECT_THAT(refused(with(quota, {"grouping.clusters=41"})), HasSubstr("grouping.clusters: 41"));
+  // Groups that are complete with a few clients do not need the samples.
+  EXPECT_EQ(refused({"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=5",
+                     "grouping.min-samples=4000"}),
+            "accepted");
+}
+
+TEST(Facts, SomebodyIsThereFromTheStart) {
+  EXPECT_EQ(refused({"newcomers.round=3", "newcomers.clients=39"}), "accepted");
+  EXPECT_THAT(refused({"newcomers.round=3", "newcomers.clients=40"}), HasSubstr("nobody is there before round 3"));
+}
+
+TEST(Facts, WhatIsEvaluatedMustBeThere) {
+  RecipeFacts none = kForty;
+  none.global_test = none.client_tests = false;
+  EXPECT_EQ(refused({}, none), "accepted");
+  EXPECT_THAT(refused({"target-accuracy=0.5"}, none), HasSubstr("target-accuracy: 0.5, but nobody has test samples"));
+  EXPECT_THAT(refused({"evaluation.on=global"}, none), HasSubstr("no global test set"));
+  EXPECT_THAT(refused({"evaluation.on=clients"}, none), HasSubstr("no client has test samples"));
+  EXPECT_THAT(refused({"evaluation.on=global", "aggregation.global=none"}), HasSubstr("no model speaks for all"));
+  EXPECT_THAT(refused({"evaluation.clients=5"}), HasSubstr("evaluation.clients: has no effect"));
+  EXPECT_EQ(refused({"evaluation.clients=1.0"}), "accepted");
+  EXPECT_EQ(refused({"evaluation.clients=5", "evaluation.on=both"}), "accepted");
+  RecipeFacts own = kForty;
+  own.global_test = false;
+  EXPECT_EQ(refused({"evaluation.clients=5", "target-accuracy=0.5"}, own), "accepted");
+  RecipeFacts server = kForty;
+  server.client_tests = false;
+  EXPECT_EQ(refused({"target-accuracy=0.5"}, server), "accepted");
+  EXPECT_THAT(refused({"target-accuracy=0.5", "aggregation.global=none"}, server), HasSubstr("target-accuracy"));
+}
+
+TEST(Facts, TablesAreNotTurned) {
+  RecipeFacts table = kForty;
+  table.images = false;
+  const Settings turned{"data.source=csv", "data.path=x.csv", "data.partition=rotations", "data.rotations=2"};
+  EXPECT_EQ(refused(turned), "accepted");
+  EXPECT_THAT(refused(turned, table), HasSubstr("data.rotations: 2, but the samples are not images"));
+}
+
+TEST(Facts, AreCountedFromTheData) {
+  Recipe recipe;
+  for (const char* setting : {"data.source=synthetic", "data.clients=7", "data.samples-min=20", "data.samples-max=30",
+                              "data.edges=2", "data.test-fraction=0.1", "newcomers.round=2", "newcomers.clients=3"}) {
+    ASSERT_TRUE(apply_setting(recipe, setting).ok());
+  }
+  ASSERT_TRUE(check_recipe(recipe).ok());
+  const auto data = make_federated_data(recipe.data, 1);
+  ASSERT_TRUE(data.ok());
+  const RecipeFacts facts = recipe_facts(recipe, **data);
+  EXPECT_EQ(facts.clients, 7u);
+  EXPECT_EQ(facts.clients_with_samples, 7u);
+  EXPECT_GE(facts.samples, 7u * 18);
+  EXPECT_LE(facts.largest_client, 30u);
+  EXPECT_EQ(facts.classes, 10u);
+  EXPECT_EQ(facts.edges, 2u);
+  EXPECT_EQ(facts.smallest_edge, 3u);
+  EXPECT_EQ(facts.late, 3u);
+  EXPECT_TRUE(facts.global_test);
+  EXPECT_TRUE(facts.client_tests);
+  EXPECT_FALSE(facts.exemplars);
+  EXPECT_FALSE(facts.images);
+}
+
+}  // namespace
+}  // namespace muster
