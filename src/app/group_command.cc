@@ -309,7 +309,7 @@ Result<std::vector<Answer>> compare_all(const Arguments& arguments, const Client
   for (const GrouperEntry& entry : entries) {
     if (entry.need == GroupingNeed::kLabels && clients.labels.width == 0) continue;
     if (entry.need == GroupingNeed::kVectors && clients.vectors.width == 0) continue;
-    if (entry.name == "argmin-loss") continue;  // its vectors are losses, which no other method groups by
+    if (entry.by_losses) continue;  // its vectors are losses, which no other method groups by
     // random takes a size or a quota of samples; where both are set, for other methods, it takes the size.
     const bool sized = has(entry, "size") && std::ranges::any_of(arguments.settings, [&](const std::string& setting) {
                          return key_of(setting) == "size";

@@ -96,6 +96,8 @@ struct GrouperEntry {
   GroupingNeed need = GroupingNeed::kNothing;
   bool takes_broken_vectors = false;  // others refuse vectors that are not finite
   bool needs_groups = false;          // cannot do without a number of groups
+  bool by_losses = false;             // vectors are the losses of given models, a column each
+  bool alone = false;                 // every client is its own group
 };
 // Every method: the built-in ones in the order of the documentation, then those of add_grouping_method().
 [[nodiscard]] std::vector<GrouperEntry> groupers();

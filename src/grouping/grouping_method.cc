@@ -16,7 +16,8 @@ namespace {
 std::deque<GroupingMethod> built_in_methods() {
   using enum GroupingNeed;
   return {
-      {.entry = {.name = "singletons", .summary = "every client is its own group", .keys = {}}, .group = {}},
+      {.entry = {.name = "singletons", .summary = "every client is its own group", .keys = {}, .alone = true},
+       .group = {}},
       {.entry = {.name = "random",
                  .summary = "drawn at random: groups of `size`, or up to `min-samples` or `max-clients`",
                  .keys = {"size", "min-samples", "max-clients"}},
@@ -108,7 +109,8 @@ std::deque<GroupingMethod> built_in_methods() {
                  .summary = "each client joins the model that has the smallest loss on its data",
                  .keys = {"groups"},
                  .need = kVectors,
-                 .takes_broken_vectors = true},
+                 .takes_broken_vectors = true,
+                 .by_losses = true},
        .group = group_argmin_loss},
   };
 }

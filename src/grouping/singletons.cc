@@ -1,10 +1,14 @@
 // Every client is its own group, in id order: the grouping of the classic single-model algorithms.
+#include <algorithm>
+
 #include "grouping/grouping.h"
 
 namespace muster {
 
 bool forms_singletons(const GroupingOptions& options) {
-  return options.method == "singletons";
+  const std::vector<GrouperEntry> methods = groupers();
+  const auto method = std::ranges::find(methods, options.method, &GrouperEntry::name);
+  return method != methods.end() && method->alone;
 }
 
 Grouping group_singletons(const GroupingInput& input) {

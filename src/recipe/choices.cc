@@ -88,7 +88,9 @@ bool grouper_has_key(const Recipe& recipe, std::string_view key) {
 }
 
 bool groups_by_losses(const Recipe& recipe) {
-  return recipe.grouping.method == "argmin-loss";
+  const std::vector<GrouperEntry> methods = groupers();
+  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  return found && found->by_losses;
 }
 
 bool event_splits(const Recipe& recipe) {
