@@ -1,7 +1,9 @@
 #include "train/group_trainer.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/finite.h"
 #include "base/names.h"
 
 namespace muster {
@@ -62,6 +64,19 @@ TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId clie
           .own_model = call.own_models,
           .epochs = epochs_of(task, client),
           .measure = call.measure};
+}
+
+TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload) {
+  const auto* const update = std::get_if<LocalUpdate>(&reply);
+  if (!update) return Dropped{task.client, std::get<Dropped>(reply).reason};
+  const bool fits = update->client == task.client && update->samples > 0 && update->model.size() == task.model.size() &&
+                    update->payload.size() <= task.model.size() &&
+                    (payload.empty() || update->payload.size() == payload.size());
+  if (!fits) return Dropped{task.client, DropReason::kMalformed};
+  const bool finite = all_finite(update->model) && all_finite(update->payload) && std::isfinite(update->loss) &&
+                      std::isfinite(update->loss_after.value_or(0));
+  if (!finite) return Dropped{task.client, DropReason::kNonFinite};
+  return reply;
 }
 
 void record_member(const LocalUpdate& update, GroupUpdate& result) {

@@ -55,6 +55,9 @@ class CombinedUpdate {
 [[nodiscard]] GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse);
 [[nodiscard]] TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId client,
                                    std::span<const float> model, std::uint32_t part);
+// The reply to `task`, or the reason why it cannot be used: a client may send anything. `payload`: what members sent so
+// far, which must be of one size.
+[[nodiscard]] TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload);
 void record_member(const LocalUpdate& update, GroupUpdate& result);
 void record_drop(const Dropped& dropped, GroupUpdate& result);
 // Precondition: both are empty or of one size.

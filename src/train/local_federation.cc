@@ -62,13 +62,16 @@ void LocalFederation::set_times(std::vector<SolverTimes>& times) {
 }
 
 Status LocalFederation::do_train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink) {
-  if (evaluating() && !beside_training_) {
-    beside_training_ = true;
+  const bool beside = evaluating() && !beside_training_;
+  if (beside) {
     host_->set_meanwhile({.pieces = evaluation_->count(), .work = [this](std::uint32_t worker, std::uint32_t piece) {
                             return evaluation_->work(worker, piece);
                           }});
   }
-  return host_->run(call, tasks, sink);
+  MUSTER_TRY(host_->run(call, tasks, sink));
+  // A training that failed has left pieces undone: end_evaluation() does them all.
+  beside_training_ = beside_training_ || beside;
+  return {};
 }
 
 Status LocalFederation::do_profile(const ProfileRequest& request, const ProfileSink& sink) {

@@ -21,7 +21,9 @@ class Parallel final : public GroupTrainer {
     const std::span<const float> start = call.models[task.model];
     LocalUpdate local{.model = std::move(result.model), .payload = std::move(result.payload)};
     if (task.members.size() == 1 && group_rounds_ == 1) {
-      MUSTER_ASSIGN(TrainReply reply, link.train(train_task(call, task, task.members[0], start, 0), std::move(local)));
+      const TrainTask own = train_task(call, task, task.members[0], start, 0);
+      MUSTER_ASSIGN(TrainReply reply, link.train(own, std::move(local)));
+      reply = checked_reply(own, std::move(reply), {});
       if (auto* update = std::get_if<LocalUpdate>(&reply)) {
         record_member(*update, result);
         result.model = std::move(update->model);
@@ -38,8 +40,9 @@ class Parallel final : public GroupTrainer {
     for (std::uint32_t group_round = 0; group_round < group_rounds_; ++group_round) {
       mean.reset(model.size());
       for (const ClientId client : task.members) {
-        MUSTER_ASSIGN(TrainReply reply,
-                      link.train(train_task(call, task, client, model, group_round), std::move(local)));
+        const TrainTask own = train_task(call, task, client, model, group_round);
+        MUSTER_ASSIGN(TrainReply reply, link.train(own, std::move(local)));
+        reply = checked_reply(own, std::move(reply), payload);
         local = {};
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);

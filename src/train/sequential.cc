@@ -32,7 +32,9 @@ class Sequential final : public GroupTrainer {
         stream.shuffle(std::span(order));
       }
       for (const ClientId client : order) {
-        MUSTER_ASSIGN(TrainReply reply, link.train(train_task(call, task, client, model, pass), std::move(local)));
+        const TrainTask own = train_task(call, task, client, model, pass);
+        MUSTER_ASSIGN(TrainReply reply, link.train(own, std::move(local)));
+        reply = checked_reply(own, std::move(reply), payload);
         local = {};
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
