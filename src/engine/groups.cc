@@ -67,68 +67,72 @@ GroupsFormed Groups::form_everyone(std::uint32_t round, std::string_view why) {
   return formed;
 }
 
-Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std::span<const std::uint32_t> selected) {
-  if (event_ && formed_for_ == 0) return form_everyone(round, why);
+Result<Groups::Told> Groups::listen(std::uint32_t round, std::vector<ClientId> asked, GroupsFormed& formed) {
   const Roster& roster = federation_.roster();
-  GroupsFormed formed;
-  // Who is not there, or is not asked, has no samples as far as grouping is concerned.
-  std::vector<std::uint32_t> samples(roster.clients());
-  Rows<std::uint32_t> labels;
-  Rows<float> vectors;
-  std::vector<ClientId> there = roster.present(round);
-  std::vector<float> start;
-  if (federation_.profile_kind().entry().gives != ProfileGives::kNothing) {
-    const auto present = static_cast<std::uint32_t>(there.size());
-    if (const std::uint32_t wanted = recipe_.profile_clients.of(present); wanted < present) {
-      Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .round = round, .part = 2});
-      std::vector<ClientId> chosen;
-      for (const std::uint32_t i : stream.sample(present, wanted)) chosen.push_back(there[i]);
-      there = std::move(chosen);
-    }
-    RowsView<float> models;
-    if (federation_.profile_kind().entry().trains) {
-      start = profile_start();
-      models = {start, start.size()};
-    }
-    MUSTER_ASSIGN(const ClientProfiles told,
-                  ask({.clients = there, .round = round, .as_of_round = round, .models = models}, formed));
-    const auto spread = [&]<typename T>(const Rows<T>& told_rows, Rows<T>& all) {
-      if (told_rows.width == 0) return;
-      all = Rows<T>(roster.clients(), told_rows.width);
-      for (std::uint32_t i = 0; i < there.size(); ++i) {
-        std::ranges::copy(told_rows.row(i), all.row(there[i].value).begin());
-      }
-    };
-    spread(told.labels, labels);
-    spread(told.vectors, vectors);
-    for (const ClientId client : there) samples[client.value] = roster.train_samples(client);
-    // Who told nothing cannot be placed.
-    for (const std::uint32_t row : told.missing) samples[there[row].value] = 0;
-  } else {
-    for (const ClientId client : there) samples[client.value] = roster.train_samples(client);
+  const ProfileEntry& kind = federation_.profile_kind().entry();
+  Told told{.samples = std::vector<std::uint32_t>(roster.clients())};
+  if (kind.gives == ProfileGives::kNothing) {
+    for (const ClientId client : asked) told.samples[client.value] = roster.train_samples(client);
+    return told;
   }
+  const auto present = static_cast<std::uint32_t>(asked.size());
+  if (const std::uint32_t wanted = recipe_.profile_clients.of(present); wanted < present) {
+    Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .round = round, .part = 2});
+    std::vector<ClientId> chosen;
+    for (const std::uint32_t i : stream.sample(present, wanted)) chosen.push_back(asked[i]);
+    asked = std::move(chosen);
+  }
+  if (kind.trains) told.start = profile_start();
+  const ProfileRequest request{
+      .clients = asked, .round = round, .as_of_round = round, .models = {told.start, told.start.size()}};
+  MUSTER_ASSIGN(const ClientProfiles profiles, ask(request, formed));
+  const auto spread = [&]<typename T>(const Rows<T>& rows, Rows<T>& all) {
+    if (rows.width == 0) return;
+    all = Rows<T>(roster.clients(), rows.width);
+    for (std::uint32_t i = 0; i < asked.size(); ++i) std::ranges::copy(rows.row(i), all.row(asked[i].value).begin());
+  };
+  spread(profiles.labels, told.labels);
+  spread(profiles.vectors, told.vectors);
+  for (const ClientId client : asked) told.samples[client.value] = roster.train_samples(client);
+  // Who told nothing cannot be placed.
+  for (const std::uint32_t row : profiles.missing) told.samples[asked[row].value] = 0;
+  return told;
+}
 
-  Status status = form_from(
-      round,
-      {.samples = samples, .labels = labels, .vectors = vectors, .edges = roster.edge_of(), .selected = selected},
-      formed);
-  if (status) {
-    measure_cov(labels);
-    // Groups by changes of a model begin a step along theirs: at the mean of their members' first models (FedGroup).
-    if (federation_.profile_kind().directs_start() && separate_models_) {
-      formed.starts = Rows<float>(means_.count(), start.size());
-      for (std::uint32_t g = 0; g < means_.count(); ++g) {
-        std::ranges::copy(start, formed.starts.row(g).begin());
-        for (std::size_t i = 0; i < means_.width; ++i) formed.starts.row(g)[i] += means_.row(g)[i];
-      }
-    }
-    formed.line = line(round, why, formed);
+Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std::span<const std::uint32_t> selected) {
+  GroupsFormed formed;
+  std::vector<ClientId> present = federation_.roster().present(round);
+  if (present.empty()) {
+    formed.notes.emplace_back("nobody with samples is there yet; groups wait for late clients");
     return formed;
   }
-  if (formed.dropped.empty()) return std::move(status).error();
-  // Too many vanished: the groups stay as they are, and the next round asks again.
-  overdue_ = true;
-  formed.notes.push_back(fmt::format("{} clients told nothing; {}", formed.dropped.size(), status.error().message));
+  if (event_ && formed_for_ == 0) return form_everyone(round, why);
+  MUSTER_ASSIGN(const Told told, listen(round, std::move(present), formed));
+  Status status = form_from(round,
+                            {.samples = told.samples,
+                             .labels = told.labels,
+                             .vectors = told.vectors,
+                             .edges = federation_.roster().edge_of(),
+                             .selected = selected},
+                            formed);
+  if (status) {
+    measure_cov(told.labels);
+    // Groups by changes of a model begin a step along theirs: at the mean of their members' first models (FedGroup).
+    if (federation_.profile_kind().directs_start() && separate_models_) {
+      formed.starts = Rows<float>(means_.count(), told.start.size());
+      for (std::uint32_t g = 0; g < means_.count(); ++g) {
+        const std::span<float> start = formed.starts.row(g);
+        std::ranges::copy(told.start, start.begin());
+        for (std::size_t i = 0; i < means_.width; ++i) start[i] += means_.row(g)[i];
+      }
+    }
+  } else if (formed.dropped.empty()) {
+    return std::move(status).error();
+  } else {
+    // Too many vanished: the groups stay as they are, and the next round asks again.
+    overdue_ = true;
+    formed.notes.push_back(fmt::format("{} clients told nothing; {}", formed.dropped.size(), status.error().message));
+  }
   formed.line = line(round, why, formed);
   return formed;
 }
@@ -151,7 +155,9 @@ Status Groups::form_from(std::uint32_t round, const GroupingInput& input, Groups
   overdue_ = false;
   means_ = {};
   means_start_.clear();
-  const bool needed = places_newcomers() || (separate_models_ && federation_.profile_kind().directs_start());
+  const bool compared =
+      rule_ && (rule_->entry().asks == NewcomerAsks::kUpdates || rule_->entry().asks == NewcomerAsks::kWeights);
+  const bool needed = compared || (separate_models_ && federation_.profile_kind().directs_start());
   if (needed && !input.vectors.empty()) means_ = group_means(input.vectors, grouping_);
   return {};
 }

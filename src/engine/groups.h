@@ -82,6 +82,15 @@ class Groups {
   Result<GroupsFormed> split(std::uint32_t round, const ObservedRound& observed, const Models& models);
   // The model that clients start from who train for their profile.
   [[nodiscard]] std::vector<float> profile_start() const;
+  // What grouping goes by. Who is not there, is not asked or tells nothing has no samples as far as grouping is
+  // concerned.
+  struct Told {
+    std::vector<std::uint32_t> samples;
+    Rows<std::uint32_t> labels;
+    Rows<float> vectors;
+    std::vector<float> start;  // of those who trained for their profile
+  };
+  Result<Told> listen(std::uint32_t round, std::vector<ClientId> asked, GroupsFormed& formed);
   // The profiles, and in `formed` what they took.
   Result<ClientProfiles> ask(const ProfileRequest& request, GroupsFormed& formed);
   // The groups from all that is known.
