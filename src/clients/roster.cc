@@ -23,6 +23,13 @@ ClientId Roster::add(const ClientInfo& client) {
   return {static_cast<std::uint32_t>(before)};
 }
 
+bool Roster::anybody(std::uint32_t round) const {
+  for (std::uint32_t k = 0; k < clients(); ++k) {
+    if (may_train({k}, round)) return true;
+  }
+  return false;
+}
+
 std::vector<ClientId> Roster::present(std::uint32_t round) const {
   std::vector<ClientId> there;
   for (std::uint32_t k = 0; k < clients(); ++k) {

@@ -48,6 +48,7 @@ class Roster {
   [[nodiscard]] bool may_train(ClientId client, std::uint32_t round) const {
     return train_samples(client) > 0 && since_round(client) <= round;
   }
+  [[nodiscard]] bool anybody(std::uint32_t round) const;
   // All who may train in `round`, ascending.
   [[nodiscard]] std::vector<ClientId> present(std::uint32_t round) const;
   // Training samples of every client; the edge of every client, empty where all have the same.

@@ -23,7 +23,6 @@ Result<std::unique_ptr<Groups>> Groups::make(const Recipe& recipe, Federation& f
   std::unique_ptr<Groups> made(new Groups(recipe, federation, oracle));
   made->event_ = make_regroup_event(recipe.plan.regroup);
   MUSTER_ASSIGN(made->rule_, make_newcomer_rule(newcomer_rule_of(recipe), recipe.seed));
-  for (std::uint32_t k = 0; k < federation.roster().clients(); ++k) made->grouping_.add_idle({k});
   return made;
 }
 
@@ -67,14 +66,17 @@ GroupsFormed Groups::form_everyone(std::uint32_t round, std::string_view why) {
   return formed;
 }
 
-Result<Groups::Told> Groups::listen(std::uint32_t round, std::vector<ClientId> asked, GroupsFormed& formed) {
+Result<Groups::Told> Groups::listen(std::uint32_t round, GroupsFormed& formed) {
   const Roster& roster = federation_.roster();
   const ProfileEntry& kind = federation_.profile_kind().entry();
   Told told{.samples = std::vector<std::uint32_t>(roster.clients())};
   if (kind.gives == ProfileGives::kNothing) {
-    for (const ClientId client : asked) told.samples[client.value] = roster.train_samples(client);
+    for (std::uint32_t k = 0; k < roster.clients(); ++k) {
+      if (roster.may_train({k}, round)) told.samples[k] = roster.train_samples({k});
+    }
     return told;
   }
+  std::vector<ClientId> asked = roster.present(round);
   const auto present = static_cast<std::uint32_t>(asked.size());
   if (const std::uint32_t wanted = recipe_.profile_clients.of(present); wanted < present) {
     Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .round = round, .part = 2});
@@ -101,13 +103,13 @@ Result<Groups::Told> Groups::listen(std::uint32_t round, std::vector<ClientId> a
 
 Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std::span<const std::uint32_t> selected) {
   GroupsFormed formed;
-  std::vector<ClientId> present = federation_.roster().present(round);
-  if (present.empty()) {
+  if (!federation_.roster().anybody(round)) {
+    take({});
     formed.notes.emplace_back("nobody with samples is there yet; groups wait for late clients");
     return formed;
   }
   if (event_ && formed_for_ == 0) return form_everyone(round, why);
-  MUSTER_ASSIGN(const Told told, listen(round, std::move(present), formed));
+  MUSTER_ASSIGN(const Told told, listen(round, formed));
   Status status = form_from(round,
                             {.samples = told.samples,
                              .labels = told.labels,
@@ -131,6 +133,7 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std
   } else {
     // Too many vanished: the groups stay as they are, and the next round asks again.
     overdue_ = true;
+    if (formed_for_ == 0) take({});
     formed.notes.push_back(fmt::format("{} clients told nothing; {}", formed.dropped.size(), status.error().message));
   }
   formed.line = line(round, why, formed);

@@ -90,7 +90,7 @@ class Groups {
     Rows<float> vectors;
     std::vector<float> start;  // of those who trained for their profile
   };
-  Result<Told> listen(std::uint32_t round, std::vector<ClientId> asked, GroupsFormed& formed);
+  Result<Told> listen(std::uint32_t round, GroupsFormed& formed);
   // The profiles, and in `formed` what they took.
   Result<ClientProfiles> ask(const ProfileRequest& request, GroupsFormed& formed);
   // The groups from all that is known.

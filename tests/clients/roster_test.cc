@@ -37,6 +37,11 @@ TEST(Roster, PresentAreThoseWithSamplesWhoHaveArrived) {
   EXPECT_THAT(roster.present(2), testing::ElementsAre(ClientId{0}, ClientId{3}));
   EXPECT_THAT(roster.present(3), testing::ElementsAre(ClientId{0}, ClientId{1}, ClientId{3}));
   EXPECT_TRUE(roster.edge_of().empty());
+  Roster late({1, 1, 2}, 2, 1);
+  late.add({.train_samples = 0});
+  late.add({.train_samples = 1, .since_round = 3});
+  EXPECT_FALSE(late.anybody(2));
+  EXPECT_TRUE(late.anybody(3));
 }
 
 }  // namespace
