@@ -33,9 +33,11 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
     }
   }
   std::size_t answered = 0;
+  std::vector<ClientId> seen;  // members of the group that is awaited, whose updates were handed on
   UpdateSink checked;
   checked.group = [&](GroupUpdate& update) {
     const GroupTask& task = tasks[answered++];
+    seen.clear();
     if (const auto fault = fault_of(update, task.group, task.members, known, *network_)) {
       drop_all(task.group, task.members, *fault, update);
     }
@@ -43,13 +45,17 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
   };
   if (sink.member) {
     checked.member = [&](const GroupUpdate& update, std::span<const float> start) {
+      const GroupTask& task = tasks[answered];
       std::vector<ClientId> contributed;
       for (const MemberReport& report : update.members) contributed.push_back(report.client);
       for (const Dropped& dropped : update.dropped) contributed.push_back(dropped.client);
-      const std::span<const ClientId> members = tasks[answered].members;
-      const auto is_member = [&](ClientId client) { return std::ranges::find(members, client) != members.end(); };
-      if (!std::ranges::all_of(contributed, is_member)) return;
-      if (!fault_of(update, tasks[answered].group, contributed, known, *network_)) sink.member(update, start);
+      for (const ClientId client : contributed) {
+        if (std::ranges::find(task.members, client) == task.members.end()) return;
+        if (std::ranges::count(contributed, client) > 1 || std::ranges::find(seen, client) != seen.end()) return;
+      }
+      if (fault_of(update, task.group, contributed, known, *network_)) return;
+      seen.insert(seen.end(), contributed.begin(), contributed.end());
+      sink.member(update, start);
     };
   }
   MUSTER_TRY(do_train(call, tasks, checked));
