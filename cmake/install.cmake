@@ -1,4 +1,4 @@
-# `cmake --install`: the program, a static library and the headers of every stage, and the package files behind
+# `cmake --install`: the program, a static library and the public headers of every stage, and the package files behind
 # find_package(muster). muster::muster is all stages at once. The command line (app) is a program, not a library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -18,15 +18,16 @@ install(TARGETS ${muster_libraries} muster_all EXPORT musterTargets ARCHIVE DEST
 if(TARGET muster)
   install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-foreach(stage IN LISTS muster_stages)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${stage} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/muster
-    FILES_MATCHING PATTERN "*.h")
+get_property(muster_public_headers GLOBAL PROPERTY MUSTER_PUBLIC_HEADERS)
+foreach(header IN LISTS muster_public_headers)
+  get_filename_component(stage ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/muster/${stage})
 endforeach()
 
 set(muster_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/musterConfig.cmake.in
   ${PROJECT_BINARY_DIR}/musterConfig.cmake INSTALL_DESTINATION ${muster_package_folder})
-# Before 1.0 a minor release may change a face.
+# Before 1.0 a minor release may change an interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/musterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/musterConfig.cmake ${PROJECT_BINARY_DIR}/musterConfigVersion.cmake
   DESTINATION ${muster_package_folder})

@@ -63,9 +63,10 @@ function(muster_cold_options target)
   muster_precompile(${target} cold ${MUSTER_COMMON_HEADERS} <nlohmann/json.hpp>)
 endfunction()
 
-# muster_stage(NAME SOURCES a.cc b.cc [COLD c.cc] DEPENDS earlier-stages... [LINK external-libraries...])
+# muster_stage(NAME SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
+# PUBLIC headers are installed; they include no others of Muster (tests/install checks). All others are internal.
 function(muster_stage name)
-  cmake_parse_arguments(S "" "" "SOURCES;COLD;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(S "" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
   list(TRANSFORM S_DEPENDS PREPEND muster_)
   add_library(muster_${name} STATIC ${S_SOURCES})
   add_library(muster::${name} ALIAS muster_${name})
@@ -81,6 +82,8 @@ function(muster_stage name)
   endif()
   set_target_properties(muster_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY MUSTER_STAGES ${name})
+  list(TRANSFORM S_PUBLIC PREPEND ${name}/)
+  set_property(GLOBAL APPEND PROPERTY MUSTER_PUBLIC_HEADERS ${S_PUBLIC})
 endfunction()
 
 # What all tests share: a main function, a precompiled header and so the options.

@@ -1,0 +1,18 @@
+# Builds an example against the installed Muster, runs it (CALL: its program and arguments) and matches its output.
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+get_filename_component(name ${EXAMPLE} NAME)
+set(build ${FOLDER}/${name})
+file(REMOVE_RECURSE ${build})
+set(flags "")
+if(SANITIZE)
+  set(flags -fsanitize=${SANITIZE})
+endif()
+run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${build} -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${FOLDER}/prefix
+  -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_FLAGS=${flags} -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${build})
+separate_arguments(CALL)
+list(POP_FRONT CALL program)
+run_in(${build} ${build}/${program} ${CALL})
+if(NOT output MATCHES "${WANT}")
+  message(FATAL_ERROR "output of ${name}: ${output}\nwant: ${WANT}")
+endif()

@@ -1,0 +1,11 @@
+# Every installed header compiles on its own, with nothing of Muster to include but the other installed ones.
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+set(include ${FOLDER}/prefix/include/muster)
+file(GLOB_RECURSE headers RELATIVE ${include} ${include}/*.h)
+if(NOT headers)
+  message(FATAL_ERROR "no headers in ${include}")
+endif()
+foreach(header IN LISTS headers)
+  file(WRITE ${FOLDER}/header.cc "#include \"${header}\"\n")
+  run(${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I ${include} ${FOLDER}/header.cc)
+endforeach()
