@@ -30,8 +30,8 @@ struct Contained<std::optional<T>> {
   using Type = T;
 };
 
-// What is wrong with a line that was not understood. Of a command that is missing or mistyped, the parser says only
-// that one is required.
+// What is wrong with a line that was not understood. Where a command is missing or mistyped, the parser itself says
+// only that one is required.
 std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App* named = &program;
   while (!named->get_subcommands().empty()) named = named->get_subcommands().front();

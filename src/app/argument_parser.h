@@ -52,7 +52,7 @@ class Command {
  public:
   // A parser with commands requires one of them.
   Command add_command(const std::string& name, const std::string& summary);
-  // Another name for this command, which help does not show: an old name that scripts may still use.
+  // Another name for this command, e.g. an old one that scripts may still use.
   void add_alias(const std::string& name);
   // "name" is positional, "--name" is not. The target lives until the line has been run.
   template <OptionValue T>

@@ -1,4 +1,4 @@
-// Is the network right, before anything is timed: its gradient against differences of its own loss, on a real batch of
+// Checks the network before anything is timed: its gradient against differences of its own loss, on a real batch of
 // the workload's size, and the losses of its first steps, which a reference can repeat.
 #pragma once
 

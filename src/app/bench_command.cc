@@ -6,7 +6,8 @@
 namespace muster {
 
 void add_bench_command(Command program) {
-  Command bench = program.add_command("bench", "Speed and scale of this machine, against a reference in the same run");
+  Command bench =
+      program.add_command("bench", "Measure speed and scale on this machine, against a reference in the same run");
   bench.set_footer(
       "Examples:\n  muster bench train --workload a,f --seconds 10 --json\n  muster bench scale\n"
       "  muster bench grouping\n"

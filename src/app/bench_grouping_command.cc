@@ -7,6 +7,7 @@
 
 #include "app/bench_commands.h"
 #include "app/bench_grouping.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -30,7 +31,7 @@ Status bench_grouping(const Arguments& arguments) {
                       {"peak_mb", c.peak_mb},
                       {"ok", c.ok()}});
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"cases", list}}.dump());
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"cases", list}}));
   } else {
     for (const GroupingCase& c : cases) {
       fmt::print("{:<4} {:<56} {:>10.6f} s (at most {:g}), grows by n^{:.2f}\n", c.ok() ? "ok" : "over", c.name,
@@ -47,7 +48,8 @@ Status bench_grouping(const Arguments& arguments) {
 void add_bench_grouping_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
-  Command command = bench.add_command("grouping", "How long the expensive grouping methods take, and how that grows with the clients");
+  Command command = bench.add_command(
+      "grouping", "How long the expensive grouping methods take, and how that grows with the clients");
   command.add_option("--case", arguments->options.only, "Only the cases with this in their name, e.g. inter-cluster");
   command.add_flag("--large", arguments->options.large, "Also 100,000 clients on one edge");
   command.add_flag("--json", arguments->json, "The result as one JSON object");

@@ -8,6 +8,7 @@
 #include "app/bench_commands.h"
 #include "app/temporary_folder.h"
 #include "engine/simulation.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -93,7 +94,7 @@ void print(const RunTimes& times, const RunSummary& summary, bool json) {
                                         {"threads", times.threads},       {"prepare_s", times.prepare_s},
                                         {"run_s", times.run_s},           {"samples_trained", summary.samples_trained},
                                         {"overhead", overhead_of(times)}, {"parts", list}};
-    fmt::print("{}\n", object.dump());
+    fmt::print("{}\n", json_text(object));
     return;
   }
   fmt::print("{}: {} rounds in {:.3f} s on {} threads, after {:.3f} s of preparation; {}, {} parameters\n",

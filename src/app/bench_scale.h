@@ -1,4 +1,4 @@
-// `bench scale`: what must not grow, and what must not take long, at full size.
+// `bench scale`: memory that must not grow and work that must not take long, at full size.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct ScaleCase {
   [[nodiscard]] bool ok() const { return value <= at_most; }
 };
 
-// The sizes of the promises; tests take smaller ones.
+// The sizes that the limits are for; tests take smaller ones.
 struct ScaleBenchOptions {
   std::uint32_t clients = 1'000'000;
   std::uint32_t rounds = 200;

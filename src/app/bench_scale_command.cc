@@ -1,4 +1,5 @@
-// `muster bench scale`: a million clients in little memory, a thousand in a second, models merged as fast as memory.
+// `muster bench scale`: a million clients in little memory, a thousand clients in a second, models merged at the
+// speed of memory.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 #include "app/bench_commands.h"
 #include "app/bench_scale.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -25,7 +27,7 @@ Status bench_scale(bool json) {
                       {"ok", c.ok()},
                       {"note", c.note}});
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"cases", list}}.dump());
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"cases", list}}));
   } else {
     for (const ScaleCase& c : cases) {
       fmt::print("{:<4} {}: {:.2f} {} (at most {}){}\n", c.ok() ? "ok" : "over", c.name, c.value, c.unit, c.at_most,
@@ -40,7 +42,8 @@ Status bench_scale(bool json) {
 
 void add_bench_scale_command(Command bench) {
   auto json = std::make_shared<bool>(false);
-  Command command = bench.add_command("scale", "A million virtual clients, MNIST by a thousand, merging large models");
+  Command command =
+      bench.add_command("scale", "A million virtual clients, MNIST on a thousand clients, merging large models");
   command.add_flag("--json", *json, "The result as one JSON object");
   command.set_footer("Example:\n  muster bench scale --json");
   command.set_action([json] { return bench_scale(*json); });

@@ -1,4 +1,4 @@
-// `muster bench train`: how fast clients train, per workload, beside plain PyTorch.
+// `muster bench train`: how fast clients train, per workload, compared with plain PyTorch.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,6 +7,7 @@
 
 #include "app/bench_commands.h"
 #include "app/bench_train.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -88,7 +89,7 @@ Status bench_train(const Arguments& arguments) {
   options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   MUSTER_ASSIGN(const TrainBenchReport report, run_train_bench(options));
   if (arguments.json) {
-    fmt::print("{}\n", to_json(report).dump());
+    fmt::print("{}\n", json_text(to_json(report)));
   } else {
     print_table(report);
   }
@@ -103,7 +104,7 @@ Status bench_train(const Arguments& arguments) {
 
 void add_bench_train_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
-  Command command = bench.add_command("train", "Samples per second of one core, beside plain PyTorch");
+  Command command = bench.add_command("train", "Samples per second of one core, compared with plain PyTorch");
   command.add_option("--workload", arguments->workloads, "Some of a,b,c,d,e1,e2,f,g,h; default: all");
   command.add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
       .between(0.01, 3600)

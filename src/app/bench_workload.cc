@@ -32,7 +32,7 @@ Samples make_samples(const Workload& workload, std::span<const float> prototypes
   return samples;
 }
 
-// Multiply-adds of the gradient with respect to the network's input, which nobody needs.
+// Multiply-adds of the gradient with respect to the network's input, which is never computed.
 std::uint64_t input_gradient_macs(const Network& network) {
   const Layer& first = *network.layers().front();
   const TensorSpec weight = first.tensors().front();
@@ -88,7 +88,7 @@ Result<std::vector<Workload>> choose_workloads(std::string_view names) {
     const auto found =
         std::find_if(workloads().begin(), workloads().end(), [&](const Workload& w) { return w.name == name; });
     if (found == workloads().end()) {
-      return usage_error("--workload: \"{}\", want some of a, b, c, d, e1, e2, f, g, h with commas between", name);
+      return usage_error("--workload: \"{}\", want some of a, b, c, d, e1, e2, f, g, h separated by commas", name);
     }
     chosen.push_back(*found);
     if (name.size() == names.size()) return chosen;

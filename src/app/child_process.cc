@@ -63,7 +63,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& words,
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);
-    return failure("{}: cannot be started: {}", words[0], std::strerror(error));
+    return failure("{}: cannot start: {}", words[0], std::strerror(error));
   }
   return ChildProcess(words[0], process, ends[0]);
 }
@@ -97,7 +97,7 @@ Status ChildProcess::write_line(std::string line) {
   while (!rest.empty()) {
     const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return failure("{}: the child process is gone", name_);
+    if (sent <= 0) return failure("{}: the child process has ended", name_);
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
   return {};
@@ -111,7 +111,7 @@ Result<std::string> ChildProcess::read_line(double patience_s) {
       unread_.erase(0, end + 1);
       return line;
     }
-    if (unread_.size() > kLongestLine) return failure("{}: the child process sends lines without end", name_);
+    if (unread_.size() > kLongestLine) return failure("{}: the child process sent a line of more than 1 MB", name_);
     const double left_s = deadline - wall_seconds();
     pollfd waiting{.fd = socket_, .events = POLLIN};
     const int ready = left_s > 0 ? ::poll(&waiting, 1, static_cast<int>(std::ceil(left_s * 1e3))) : 0;

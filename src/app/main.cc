@@ -14,7 +14,7 @@ Status run(int argc, char** argv) {
   Command program = line.program();
   program.set_footer(
       "Example:\n  muster run fedavg --set data.partition=dirichlet --set data.alpha=0.1 --rounds 50\n"
-      "`muster COMMAND --help` tells more, with an example for each.");
+      "`muster COMMAND --help` shows a command's options, with examples.");
   add_run_command(program);
   add_list_command(program);
   add_show_command(program);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -17,7 +18,7 @@ std::atomic<bool> interrupted{false};
 
 // The first Ctrl-C lets the round finish and saves; a second one ends the program at once.
 extern "C" void on_interrupt(int signal_number) {
-  static const char note[] = "\nmuster: finishing this round, then saving; once more to stop at once\n";
+  static const char note[] = "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
   if (interrupted.exchange(true)) {
     std::signal(signal_number, SIG_DFL);
     std::raise(signal_number);
@@ -42,15 +43,53 @@ std::string percent(const std::optional<double>& share) {
   return share ? fmt::format("{:.2f} %", 100 * *share) : std::string("-");
 }
 
+// What became of the run, after "RUN: N clients, ".
+std::string ending(const RunSummary& s) {
+  switch (s.stopped) {
+    case StopReason::kRounds:
+      return s.rounds == 1 ? std::string("1 round done") : fmt::format("all {} rounds done", s.rounds);
+    case StopReason::kTarget:
+      return fmt::format("stopped after round {}: target accuracy reached", s.rounds);
+    case StopReason::kBudget:
+      return fmt::format("stopped after round {}: budget spent", s.rounds);
+    case StopReason::kDiverged:
+      // Either the loss was seen, or no client sends anything that could be merged.
+      return fmt::format("stopped after round {}: {} no longer finite", s.rounds,
+                         s.loss_last && !std::isfinite(*s.loss_last) ? "the loss is" : "the clients' updates are");
+    case StopReason::kInterrupted:
+      return fmt::format("interrupted after round {}", s.rounds);
+  }
+  return {};
+}
+
+std::string accuracy_line(const RunSummary& s) {
+  if (s.evaluated_round == 0) {
+    return s.stopped == StopReason::kInterrupted ? "not evaluated yet" : "not evaluated: there are no test samples";
+  }
+  std::string line = fmt::format("last {}  best {}", percent(s.accuracy_last), percent(s.accuracy_best));
+  if (s.accuracy_best) line += fmt::format(" (round {})", s.best_round);
+  return line;
+}
+
+// What to do next; "" where nothing went wrong.
+std::string advice(const RunSummary& s) {
+  if (s.stopped == StopReason::kInterrupted) {
+    return fmt::format("saved after round {}; continue with: muster run --resume {}", s.rounds, s.dir.string());
+  }
+  if (s.stopped == StopReason::kDiverged) {
+    return "the run diverged; lower local.learning-rate, or try data.normalize=true";
+  }
+  return {};
+}
+
 void print_summary(const RunSummary& s) {
-  fmt::print("{}: {} rounds on {} clients, stopped by {}\n", s.run, s.rounds, s.clients, name(s.stopped));
-  fmt::print("  accuracy   last {}  best {} (round {})\n", percent(s.accuracy_last), percent(s.accuracy_best),
-             s.best_round);
+  fmt::print("{}: {} clients, {}\n", s.run, s.clients, ending(s));
+  fmt::print("  accuracy   {}\n", accuracy_line(s));
   if (s.target_accuracy) {
     fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
                s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
   }
-  fmt::print("  trained    {} samples in {:.2f} s ({:.0f} a second), evaluated in {:.2f} s\n", s.samples_trained,
+  fmt::print("  trained    {} samples in {:.2f} s ({:.0f} per second), evaluated in {:.2f} s\n", s.samples_trained,
              s.train_s, s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0, s.eval_s);
   fmt::print("  simulated  {:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down\n", s.compute_s,
              s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
@@ -82,16 +121,14 @@ Status run(const RunArguments& arguments) {
     for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
-  if (summary.stopped == StopReason::kInterrupted && !arguments.quiet) {
-    std::fprintf(stderr, "muster: saved after round %u; continue with: muster run --resume %s\n", summary.rounds,
-                 summary.dir.c_str());
-  }
   if (arguments.json) {
     fmt::print("{}\n", to_json(summary));
   } else {
     print_summary(summary);
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  const std::string hint = advice(summary);
+  if (!hint.empty() && !arguments.quiet) std::fprintf(stderr, "muster: %s\n", hint.c_str());
   return {};
 }
 
@@ -104,13 +141,13 @@ void add_run_command(Command program) {
       "recipe", arguments->recipe, "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
   command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
       .one_at_a_time();
-  command.add_option("--seed", arguments->seed, "Everything random comes from it");
-  command.add_option("--rounds", arguments->rounds, "Rounds of training");
+  command.add_option("--seed", arguments->seed, "Seed of everything random; default: the recipe's");
+  command.add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's");
   command
       .add_option("--threads", arguments->threads,
                   "Worker threads; default: all cores. The result does not depend on it")
       .between(1, 1024);
-  command.add_option("--out", arguments->out, "Folder in which the run's folder is made").show_default();
+  command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");
@@ -123,7 +160,7 @@ void add_run_command(Command program) {
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
   command.set_action([arguments, recipe]() -> Status {
     if (!arguments->resume.empty() && recipe.given()) {
-      return usage_error("--resume {}: a resumed run has its recipe; leave out '{}'", arguments->resume,
+      return usage_error("--resume {}: a resumed run keeps its recipe; leave out '{}'", arguments->resume,
                          arguments->recipe);
     }
     return run(*arguments);

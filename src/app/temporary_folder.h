@@ -1,4 +1,4 @@
-// TemporaryFolder: a folder of our own under the system's temporary one, gone with all it holds at the end.
+// TemporaryFolder: a folder in the system's temporary one, removed with all it holds at the end.
 #pragma once
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/kernels/isa.h"
+#include "record/json_text.h"
 
 namespace muster {
 
@@ -33,17 +34,17 @@ Result<json> read_answer(ChildProcess& child, double patience_s) {
   MUSTER_ASSIGN(const std::string line, child.read_line(patience_s));
   json answer = json::parse(line, nullptr, false);
   if (!answer.is_object()) return failure("the PyTorch reference answered \"{}\"", line.substr(0, 80));
-  if (answer.contains("error")) return failure("the PyTorch reference: {}", answer["error"].dump());
+  if (answer.contains("error")) return failure("the PyTorch reference: {}", json_text(answer["error"]));
   return answer;
 }
 
 Result<json> ask(ChildProcess& child, const json& request, double patience_s) {
-  MUSTER_TRY(child.write_line(request.dump()));
+  MUSTER_TRY(child.write_line(json_text(request)));
   return read_answer(child, patience_s);
 }
 
 Error not_understood(const json& answer) {
-  return failure("the PyTorch reference answered {}", answer.dump());
+  return failure("the PyTorch reference answered {}", json_text(answer));
 }
 
 }  // namespace

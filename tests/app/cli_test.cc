@@ -82,6 +82,58 @@ TEST_F(Cli, RunPrintsOneJsonObjectWithTheContractsFields) {
   }
 }
 
+TEST_F(Cli, TheSummarySaysHowTheRunEnded) {
+  const auto summary = [&](const Words& more) {
+    const Finished finished = muster(small_run(more));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return finished.out;
+  };
+  EXPECT_THAT(summary({"--rounds", "1"}), HasSubstr(": 20 clients, 1 round done\n"));
+  EXPECT_THAT(summary({"--rounds", "2"}),
+              AllOf(HasSubstr(": 20 clients, all 2 rounds done\n  accuracy   last "), HasSubstr(" (round ")));
+  EXPECT_THAT(summary({"--set", "target-accuracy=0.01"}),
+              HasSubstr("stopped after round 1: target accuracy reached\n"));
+  // Nothing was paid for, so there is no best.
+  EXPECT_THAT(summary({"--set", "budget=1e-9"}),
+              AllOf(HasSubstr("stopped after round 1: budget spent\n"), HasSubstr(" %  best -\n")));
+}
+
+TEST_F(Cli, ARunThatDivergesSaysWhatToTry) {
+  Words words = small_run({"--rounds", "9", "--json", "--set", "local.learning-rate=1e38"});
+  std::erase(words, "--quiet");
+  const Finished loud = muster(words);
+  ASSERT_EQ(loud.status, 0) << loud.err;
+  EXPECT_EQ(nlohmann::json::parse(loud.out)["stopped"], "diverged");
+  EXPECT_TRUE(loud.err.ends_with("muster: the run diverged; lower local.learning-rate, or try data.normalize=true\n"))
+      << loud.err;
+  const Finished quiet = muster(small_run({"--rounds", "9", "--set", "local.learning-rate=1e38"}));
+  EXPECT_THAT(quiet.out, HasSubstr(" no longer finite\n"));
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
+  std::string csv = "x,z,label,client\n";
+  for (int i = 0; i < 12; ++i) csv += fmt::format("{},1,{},{}\n", i, i % 2, i % 3);
+  const Finished finished =
+      muster({"run", "fedavg", "--out", runs(), "--quiet", "--rounds", "2", "--set", "data.source=csv", "--set",
+              "data.path=" + file("no-tests.csv", csv), "--set", "model.name=softmax"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("  accuracy   not evaluated: there are no test samples\n"));
+}
+
+TEST_F(Cli, NamesThatAreNotUtf8DoNotStopTheResult) {
+  std::string csv = "x,label,client\n";
+  for (int i = 0; i < 12; ++i) csv += fmt::format("{},{},{}\n", i, i % 2, i % 3);
+  const Finished inspected = muster({"data", "inspect", file("\xff.csv", csv), "--json"});
+  ASSERT_EQ(inspected.status, 0) << inspected.err;
+  EXPECT_EQ(nlohmann::json::parse(inspected.out)["clients"], 3);
+  const Finished ran =
+      muster({"run", "fedavg", "--out", runs() + "-\xff", "--quiet", "--json", "--rounds", "1", "--set",
+              "data.source=blobs", "--set", "model.name=softmax", "--set", "data.clients=20"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["rounds"], 1);
+}
+
 TEST_F(Cli, MistakesInTheRecipeAreUsageErrors) {
   expect_error({"run", "fedavgg"}, 2, AllOf(HasSubstr("'fedavgg'"), HasSubstr("did you mean 'fedavg'")));
   expect_error(small_run({"--set", "local.epohcs=2"}), 2, AllOf(HasSubstr("local.epohcs"), HasSubstr("local.epochs")));

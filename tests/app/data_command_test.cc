@@ -34,7 +34,7 @@ Result<std::string> run(const std::string& arguments) {
 TEST(DataList, ShowsSourcesAndPartitions) {
   const auto text = run("data list");
   ASSERT_TRUE(text.ok()) << text.error().message;
-  for (const char* word : {"demo", "fashion-mnist", "classes-per-client", "is looked for in"}) {
+  for (const char* word : {"demo", "fashion-mnist", "classes-per-client", "Muster looks for"}) {
     EXPECT_THAT(*text, HasSubstr(word));
   }
   const auto machine = run("data list --json");

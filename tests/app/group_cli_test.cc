@@ -85,7 +85,7 @@ TEST_F(Group, AllComparesEveryApplicableMethodAndDrawsIt) {
     const bool applies = entry.need != GroupingNeed::kVectors;
     EXPECT_EQ(finished.out.find("\n" + entry.name + " ") != std::string::npos, applies) << entry.name;
   }
-  EXPECT_EQ(finished.out.find(" no: "), std::string::npos) << finished.out;
+  EXPECT_EQ(finished.out.find(" cannot: "), std::string::npos) << finished.out;
   std::ifstream in(picture);
   const std::string svg{std::istreambuf_iterator<char>(in), {}};
   EXPECT_THAT(svg, AllOf(HasSubstr("<svg"), HasSubstr("inter-cluster:"), HasSubstr("</svg>")));
