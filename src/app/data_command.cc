@@ -201,7 +201,7 @@ std::string describe(const FederatedData& data, const Figures& figures) {
     text += "\n";
   }
   if (data.clients() > kShown)
-    text += fmt::format("   ... {} more: muster data partition --out F.csv\n", data.clients() - kShown);
+    text += fmt::format("   ... {} more: muster data partition SOURCE --out F.csv\n", data.clients() - kShown);
   return text;
 }
 

@@ -155,7 +155,7 @@ void add_run_command(Command program) {
       "Examples:\n"
       "  muster run\n"
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
-      "  muster run scaffold --set data.source=cifar10 --set faults.drop=0.1\n"
+      "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
   command.set_action([arguments, recipe]() -> Status {
