@@ -41,6 +41,7 @@ Recipe on_few_images(const BuiltInRecipe& built_in) {
   recipe.local.epochs = std::min(recipe.local.epochs, 2.0);
   if (recipe.profile.epochs) recipe.profile.epochs = 1.0;
   if (recipe.grouping.min_samples) recipe.grouping.min_samples = 200;
+  if (recipe.grouping.size) recipe.grouping.size = std::min(*recipe.grouping.size, 10u);
   if (std::holds_alternative<std::uint32_t>(recipe.profile_clients.value)) recipe.profile_clients = {12u};
   return recipe;
 }
