@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "data/catalogue.h"
 #include "recipe/keys.h"
 #include "recipe/toml_text.h"
 
@@ -109,6 +110,19 @@ Status give(Recipe& recipe, const std::string& name, const toml::node& node, Giv
 
 std::string joined(std::string_view section, std::string_view key) {
   return section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+}
+
+// Whoever brings files of their own is not asked to undo how the recipe divides its data set: with a client column the
+// clients are those, unless a setting says otherwise.
+bool divides_other_data(Recipe& recipe, const std::string& key) {
+  const GivenKey* const source = find_given(recipe, "data.source");
+  if (!source || source->by != GivenKey::By::kSetting) return false;
+  const Result<SourceState> state = source_state(recipe.data.source);
+  if (!state || state->kind != SourceKind::kFormat) return false;
+  if (key == "data.partition") return true;
+  return std::ranges::any_of(partitions(), [&](const CatalogueEntry& law) {
+    return std::ranges::any_of(law.keys, [&](const std::string& own) { return "data." + own == key; });
+  });
 }
 
 }  // namespace
@@ -218,7 +232,7 @@ void give_way_to_settings(Recipe& recipe) {
     for (GivenKey& given : recipe.given) {
       if (given.by != GivenKey::By::kFile || !given.applied || given.gave_way || given.value.empty()) continue;
       const Key& key = *find_key(given.key);
-      if (!failing_condition(key, recipe)) continue;
+      if (!failing_condition(key, recipe) && !divides_other_data(recipe, given.key)) continue;
       key.reset(recipe);
       given.gave_way = changed = true;
     }

@@ -247,8 +247,8 @@ TEST_F(Cli, ListAndShow) {
   EXPECT_THAT(muster({"show", "fedprox", "--all"}).out, HasSubstr("# beta1: has no effect with aggregation.global"));
   EXPECT_THAT(muster({"show", "fedprox", "--set", "local.objective=plain"}).out, Not(HasSubstr("mu =")));
   expect_error({"show", "fedavg", "--set", "local.mu=0.25"}, 2, HasSubstr("it belongs to local.objective = \"prox\""));
-  expect_error(small_run({"--set", "data.alpha=0.1"}), 2,
-               HasSubstr("data.alpha: 0.1 has no effect without data.partition"));
+  expect_error(small_run({"--set", "data.partition=iid", "--set", "data.alpha=0.1"}), 2,
+               HasSubstr("data.alpha: 0.1 has no effect with data.partition = \"iid\""));
   EXPECT_THAT(muster({"list", "keys", "--markdown"}).out, HasSubstr("| `mu` | weight of the proximal term |"));
   expect_error({"list", "models", "--markdown"}, 2, HasSubstr("--markdown"));
   expect_error({"list", "recipez"}, 2, HasSubstr("did you mean 'recipes'"));
