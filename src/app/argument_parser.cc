@@ -35,11 +35,14 @@ struct Contained<std::optional<T>> {
 std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App* named = &program;
   while (!named->get_subcommands().empty()) named = named->get_subcommands().front();
-  if (named->get_require_subcommand_min() == 0) return error.what();
+  const bool wants_command = named->get_require_subcommand_min() > 0;
+  if (!wants_command && dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> unknown = program.remaining(true);
+  if (unknown.empty() && !wants_command) return error.what();
   if (!unknown.empty() && unknown.front().starts_with('-')) {
     return fmt::format("{}: not an option of {}", unknown.front(), named->get_name());
   }
+  if (!wants_command) return fmt::format("{}: one argument too many for {}", unknown.front(), named->get_name());
   std::vector<std::string> commands;
   for (const CLI::App* command : named->get_subcommands({})) commands.push_back(command->get_name());
   if (unknown.empty()) return fmt::format("{} needs a command: {}", named->get_name(), fmt::join(commands, ", "));

@@ -161,6 +161,11 @@ TEST_F(Cli, AMissingOrMistypedCommandIsToldWithThoseThereAre) {
   expect_error({"--nonsense"}, 2, HasSubstr("--nonsense: not an option of muster"));
 }
 
+TEST_F(Cli, AnUnknownOptionIsNamedWithItsCommand) {
+  expect_error({"group", "random", "--threads", "2"}, 2, HasSubstr("--threads: not an option of group;"));
+  expect_error({"show", "fedavg", "fedprox"}, 2, HasSubstr("fedprox: one argument too many for show;"));
+}
+
 TEST_F(Cli, BrokenDataAreFailuresThatNameTheFile) {
   const auto with = [&](const std::string& source, const std::string& path) {
     return small_run({"--set", "data.source=" + source, "--set", "data.path=" + path});
