@@ -158,7 +158,8 @@ Status check_pairing(const std::string& global, const std::string& objective) {
         objective, global, wanted);
   }
   const auto serves = [&](const AggregationEntry& server) {
-    return server.pairs_with == objective || std::ranges::find(server.also_serves, objective) != server.also_serves.end();
+    return server.pairs_with == objective ||
+           std::ranges::find(server.also_serves, objective) != server.also_serves.end();
   };
   if (wanted.empty() && needs_server(objective) && !(entry && serves(*entry))) {
     std::vector<std::string> servers;

@@ -70,11 +70,11 @@ using ProfileReply = std::variant<ClientProfile, Dropped>;
 // "Tell your profile." A plain value: whoever answers has the recipe. Models and exemplars are borrowed.
 struct ProfileTask {
   ClientId client;
-  std::string kind;         // name: the recipe's kind, or "losses" of a newcomer that is placed by them
+  std::string kind;            // name: the recipe's kind, or "losses" of a newcomer that is placed by them
   std::uint32_t round = 1;     // whose learning rate and draws the training has
   std::uint32_t asked_in = 1;  // the round in which the client is asked: who is gone in it does not answer
   double work = 1;             // share of the wanted training, for stragglers
-  RowsView<float> models;   // flat vectors, a row each: the one to start from, or those whose losses are asked
+  RowsView<float> models;      // flat vectors, a row each: the one to start from, or those whose losses are asked
   SampleView exemplars;
 };
 
