@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/json_text.h"
+
 namespace muster {
 namespace {
 
@@ -47,7 +49,7 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
     line["members"] = Json::array();
     for (std::uint32_t g = 0; g < grouping.count(); ++g) line["members"].push_back(ids_of(grouping.members({g})));
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(line);
 }
 
 std::string newcomers_line(std::uint32_t round, std::string_view method, const std::vector<PlacedClient>& placed) {
@@ -55,7 +57,7 @@ std::string newcomers_line(std::uint32_t round, std::string_view method, const s
   for (const auto& [client, placement] : placed) {
     list.push_back({{"client", client.value}, {"group", placement.group}, {"dissimilarity", placement.dissimilarity}});
   }
-  return Json{{"round", round}, {"method", method}, {"why", "newcomers"}, {"placed", list}}.dump();
+  return json_text(Json{{"round", round}, {"method", method}, {"why", "newcomers"}, {"placed", list}});
 }
 
 }  // namespace muster

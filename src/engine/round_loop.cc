@@ -136,11 +136,11 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     const Stopwatch watch(timed(&RunTimes::aggregate_s));
     models_->finish();
   }
-  for (RoundObserver* const observer : observers_) observer->end(*models_, record);
-  state_.totals.samples_trained += participation_.samples_trained();
   record.groups = static_cast<std::uint32_t>(plan.groups.size());
   record.idle = idle;
   record.models = models_->count();
+  for (RoundObserver* const observer : observers_) observer->end(*models_, record);
+  state_.totals.samples_trained += participation_.samples_trained();
   return {};
 }
 

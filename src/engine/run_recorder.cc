@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "record/json_text.h"
 
 namespace muster {
 
@@ -64,7 +65,7 @@ Result<std::string> with_evaluation(const std::string& line, const RoundRecord& 
   for (const char* field : {"accuracy", "loss", "covered", "client_accuracy", "group_accuracy"}) {
     if (evaluated.contains(field)) json[field] = evaluated[field];
   }
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace muster

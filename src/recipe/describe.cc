@@ -79,8 +79,8 @@ std::string describe_recipe(const Recipe& r) {
   if (forms_groups(r)) text += how_groups_form(r) + "; ";
   const std::string drawn =
       r.plan.sample_groups ? in_words(*r.plan.sample_groups, "groups") : in_words(r.plan.sample_clients, "clients");
-  std::string work =
-      r.local.steps ? fmt::format("{} steps", *r.local.steps) : fmt::format("{:g} epochs", r.local.epochs);
+  std::string work = r.local.steps ? fmt::format("{} step{}", *r.local.steps, *r.local.steps == 1 ? "" : "s")
+                                   : fmt::format("{:g} epoch{}", r.local.epochs, r.local.epochs == 1 ? "" : "s");
   if (r.local.adapt_epochs) work += " (more where losses lag)";
   text += fmt::format(
       "each round {} are sampled ({}), train {} of {} at rate {:g} in batches of {} with the {} objective, ", drawn,
