@@ -169,7 +169,7 @@ void RoundLoop::account(GroupsFormed& formed, RoundRecord& record) {
   state_.totals.samples_trained += formed.samples_trained;
   if (options_.times) options_.times->group_s -= formed.profile_s;  // the stopwatch around it counts all
   for (const std::string& note : formed.notes) recorder_.say(note);
-  if (!formed.line.empty()) recorder_.add_grouping(std::move(formed.line));
+  if (!formed.line.empty()) recorder_.add_grouping(record.round, std::move(formed.line));
   if (formed.anew) models_->regrouped(groups_->grouping(), formed.starts);
 }
 

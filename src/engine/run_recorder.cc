@@ -22,7 +22,10 @@ void RunRecorder::say(const std::string& note) {
 Status RunRecorder::round(const RoundRecord& record) {
   {
     const Stopwatch watch(options_.times ? &options_.times->records_s : nullptr);
-    for (const std::string& line : std::exchange(groupings_, {})) MUSTER_TRY(folder_.append_grouping(line));
+    while (!groupings_.empty() && groupings_.front().first <= record.round) {
+      MUSTER_TRY(folder_.append_grouping(groupings_.front().second));
+      groupings_.erase(groupings_.begin());
+    }
     MUSTER_TRY(folder_.append_round(record));
     write_events(record);
   }

@@ -23,8 +23,8 @@ class RunRecorder {
   [[nodiscard]] Status begin(std::uint32_t rounds, std::uint32_t first);
   // For people; each text once.
   void say(const std::string& note);
-  // A line for groups.jsonl, written with the round that it belongs to.
-  void add_grouping(std::string line) { groupings_.push_back(std::move(line)); }
+  // A line for groups.jsonl, written with the round that it belongs to: the one before may still wait to be recorded.
+  void add_grouping(std::uint32_t round, std::string line) { groupings_.emplace_back(round, std::move(line)); }
   [[nodiscard]] Status round(const RoundRecord& record);
   // The last round again, which has been evaluated after all.
   [[nodiscard]] Status amend(const RoundRecord& record, const std::string& line);
@@ -37,7 +37,7 @@ class RunRecorder {
   const SimulationOptions& options_;
   std::optional<EventWriter> events_;
   std::optional<Progress> progress_;
-  std::vector<std::string> groupings_;
+  std::vector<std::pair<std::uint32_t, std::string>> groupings_;  // not written yet; ascending by round
   std::set<std::string> said_;
 };
 
