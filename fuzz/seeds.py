@@ -95,3 +95,6 @@ recipe_file = '[data]\nsource = "csv"\npath = "x.csv"\n[local]\nobjective = "pro
 seed("recipe", "file", "\n\n" + recipe_file)
 seed("recipe", "settings", "fedgsp\nlocal.steps=3\nplan.groups={growth=\"exp\",beta=3}\ndata.clients=40\nmodel.name=mlp\nmodel.hidden=[3,4]\n\n")
 seed("recipe", "choices", "fedgroup\naggregation.global=adam\naggregation.beta1=0.5\nnewcomers.round=3\ngrouping.method=random\n\n")
+# Bytes that choose the run, whether it is extended, and what is done to its folder.
+for kind in range(10):
+    seed("run_folder", f"kind-{kind}", bytes([kind * 3, kind, 0, kind] + [(kind * 37 + 11 * i) % 256 for i in range(40)]))

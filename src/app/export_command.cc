@@ -24,6 +24,7 @@ Status export_run(const ExportArguments& arguments) {
   }
   MUSTER_ASSIGN(const RunFolder folder, RunFolder::open(arguments.out, arguments.run));
   MUSTER_ASSIGN(const Recipe recipe, load_recipe((folder.path() / "recipe.toml").string()));
+  MUSTER_TRY(check_recipe(recipe));
   MUSTER_ASSIGN(const auto data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
   MUSTER_ASSIGN(const auto network, make_network(recipe.model, data->shape(), data->classes()));
   MUSTER_ASSIGN(const std::vector<float> flat, read_safetensors(folder.path() / "model.safetensors", *network));

@@ -173,7 +173,8 @@ void StateLog::release(const LogPlace& place) {
 }
 
 Result<Descriptor> StateLog::open(std::uint32_t file) const {
-  Descriptor descriptor(::open(path(file).c_str(), O_RDONLY | O_CLOEXEC));
+  // Without waiting, in case it is a pipe.
+  Descriptor descriptor(::open(path(file).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!descriptor.open()) return failure("{}: cannot open: {}", name(file), std::strerror(errno));
   return descriptor;
 }
@@ -257,6 +258,7 @@ Status StateLog::verify(std::span<const std::pair<std::uint64_t, LogPlace>> inde
       if (::fstat(from.number(), &status) != 0) {
         return failure("{}: cannot read: {}", name(opened), std::strerror(errno));
       }
+      if (!S_ISREG(status.st_mode)) return failure("{}: not a file", name(opened));
       bytes = static_cast<std::uint64_t>(status.st_size);
       FileHeader header{};
       if (!read_all(from.number(), &header, sizeof header, 0) ||

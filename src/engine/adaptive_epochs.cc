@@ -6,6 +6,8 @@
 namespace muster {
 namespace {
 
+constexpr double kMostEpochs = 1'000'000;  // as many as a recipe may ask for
+
 EpochRounding rounding_of(const std::string& word) {
   if (word == "fractional") return EpochRounding::kFractional;
   return word == "ceil" ? EpochRounding::kCeil : EpochRounding::kRound;
@@ -23,6 +25,10 @@ AdaptiveEpochs::AdaptiveEpochs(const LocalOptions& options, std::vector<std::uin
       losses_(losses),
       largest_{static_cast<std::uint32_t>(std::ranges::max_element(samples_) - samples_.begin())},
       epochs_(samples_.size(), options.epochs) {}
+
+double AdaptiveEpochs::growth_base(ClientId client) const {
+  return growth_ * samples_[largest_.value] / samples_[client.value];
+}
 
 double AdaptiveEpochs::epochs(ClientId client) const {
   const double exact = epochs_[client.value];
@@ -53,8 +59,8 @@ void AdaptiveEpochs::end(const Models&, RoundRecord&) {
     if (samples_[k] == 0 || k == largest_.value) continue;
     if (!(losses_.summed({k}) > (1 + tolerance_) * reference)) continue;
     const double rho = largest_last > 0 ? std::min(1.0, losses_.last({k}) / largest_last) : 1.0;
-    const double base = growth_ * samples_[largest_.value] / samples_[k];
-    if (base > 0 && std::isfinite(rho)) epochs_[k] += std::pow(base, rho);
+    const double base = growth_base({k});
+    if (base > 0 && std::isfinite(rho)) epochs_[k] = std::min(kMostEpochs, epochs_[k] + std::pow(base, rho));
   }
 }
 
@@ -66,8 +72,13 @@ void AdaptiveEpochs::save(Checkpoint& checkpoint) const {
 Status AdaptiveEpochs::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(std::vector<double> epochs, checkpoint.get_doubles("epochs"));
   MUSTER_ASSIGN(const std::uint64_t frozen, checkpoint.get_uint64("epochs-frozen"));
-  if (epochs.size() != samples_.size() ||
-      !std::ranges::all_of(epochs, [](double value) { return std::isfinite(value) && value > 0; })) {
+  bool possible = epochs.size() == samples_.size();
+  for (std::uint32_t k = 0; possible && k < epochs.size(); ++k) {
+    // No round adds more than the larger of 1 and the base, whatever rho was; with room for rounding.
+    const double most = base_epochs_ + checkpoint.round * std::max(1.0, samples_[k] > 0 ? growth_base({k}) : 0.0);
+    possible = epochs[k] > 0 && epochs[k] <= std::min(std::max(kMostEpochs, base_epochs_), 1.001 * most);
+  }
+  if (!possible) {
     return failure("checkpoint of round {} holds the epochs of {} clients in another form, the recipe has {} clients",
                    checkpoint.round, epochs.size(), samples_.size());
   }

@@ -34,6 +34,9 @@ class AdaptiveEpochs final : public RoundObserver {
   [[nodiscard]] Status restore(const Checkpoint& checkpoint) override;
 
  private:
+  // What a round that lags adds, to the power of rho.
+  [[nodiscard]] double growth_base(ClientId client) const;
+
   double base_epochs_;
   double growth_;
   double tolerance_;

@@ -236,7 +236,8 @@ Status Groups::restore(const Checkpoint& checkpoint) {
       if (!federation_.roster().may_train(client, checkpoint.round)) return broken("groups");
     }
   }
-  if (cov.size() != (samples_by_cov_ ? count : 0)) return broken("coefficients of variation");
+  const bool spreads = std::ranges::all_of(cov, [](double value) { return value >= 0; });
+  if (cov.size() != (samples_by_cov_ ? count : 0) || !spreads) return broken("coefficients of variation");
   std::size_t width = 0;
   if (!means.empty()) {
     MUSTER_ASSIGN(width, federation_.profile_kind().width(federation_.network(), 1));

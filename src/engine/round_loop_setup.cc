@@ -1,14 +1,13 @@
 // What comes before and after the rounds: setting up, checkpoints, the evaluation at the end, the signature.
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <sstream>
 
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "engine/discrepancy.h"
 #include "engine/round_loop.h"
+#include "engine/saved_recipe.h"
 
 namespace muster {
 namespace {
@@ -27,41 +26,6 @@ CostSetting cost_setting(const Recipe& recipe, const Federation& federation, boo
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
           .payload = has_payload ? network.parameters() : 0};
-}
-
-// "section.key" -> value, of a recipe as format_recipe() writes it; without what may change when a run is resumed.
-std::map<std::string, std::string> lasting_keys(const std::string& toml) {
-  std::map<std::string, std::string> keys;
-  std::istringstream in(toml);
-  std::string section;
-  for (std::string line; std::getline(in, line);) {
-    const auto equals = line.find(" = ");
-    if (line.starts_with("[")) {
-      section = line.substr(1, line.find(']') - 1) + ".";
-    } else if (equals != std::string::npos && !line.starts_with("#")) {
-      keys[section + line.substr(0, equals)] = line.substr(equals + 3);
-    }
-  }
-  for (const std::string_view key : resumable_keys()) keys.erase(std::string(key));
-  return keys;
-}
-
-// Whether a checkpoint of the recipe `saved` may continue as `now`.
-Status check_same_recipe(const std::string& saved, const std::string& now) {
-  const auto before = lasting_keys(saved);
-  auto after = lasting_keys(now);
-  const auto text = [](const std::map<std::string, std::string>& keys, const std::string& key) {
-    const auto found = keys.find(key);
-    return found == keys.end() ? std::string("not set") : found->second;
-  };
-  after.insert(before.begin(), before.end());  // the names of all keys
-  const auto given = lasting_keys(now);
-  for (const auto& [key, value] : after) {
-    if (text(before, key) == text(given, key)) continue;
-    return usage_error("recipe.toml: {} is {}, but the run began with {}; a resumed run keeps its recipe", key,
-                       text(given, key), text(before, key));
-  }
-  return {};
 }
 
 }  // namespace
@@ -184,7 +148,11 @@ Status RoundLoop::load_checkpoint() {
   for (const std::filesystem::path& file : files) {
     Result<Checkpoint> checkpoint = read_checkpoint(file);
     loaded = checkpoint ? restore(*checkpoint) : Status(std::move(checkpoint).error());
-    if (loaded || loaded.error().code == ErrorCode::kUsage) return loaded;
+    if (!loaded && loaded.error().code == ErrorCode::kUsage) return loaded;
+    if (loaded) {
+      MUSTER_TRY(folder_.forget_rounds_after(state_.round));
+      return state_.round > 0 ? folder_.replace_round(state_.round, last_line_) : Status();
+    }
     recorder_.say(loaded.error().message + "; going back to the checkpoint before");
   }
   return loaded;
@@ -192,8 +160,12 @@ Status RoundLoop::load_checkpoint() {
 
 Status RoundLoop::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(const std::string recipe, checkpoint.get_string("recipe"));
-  MUSTER_TRY(check_same_recipe(recipe, format_recipe(recipe_)));
-  MUSTER_ASSIGN(last_line_, checkpoint.get_string("last-line"));
+  MUSTER_TRY(check_same_recipe(recipe, recipe_));
+  MUSTER_ASSIGN(std::string last_line, checkpoint.get_string("last-line"));
+  const bool one_line = last_line.find('\n') == std::string::npos;
+  if (checkpoint.round > 0 && (!one_line || round_of(last_line) != checkpoint.round)) {
+    return failure("checkpoint of round {} holds no record of that round", checkpoint.round);
+  }
   MUSTER_TRY(groups_->restore(checkpoint));
   MUSTER_TRY(models_->restore(checkpoint, groups_->grouping().count()));
   MUSTER_TRY(evaluation_->restore(checkpoint));
@@ -202,8 +174,8 @@ Status RoundLoop::restore(const Checkpoint& checkpoint) {
   MUSTER_TRY(federation_.restore(clients));
   MUSTER_TRY(state_.restore(checkpoint, recipe_));
   if (observed_ && !groups_->awaited() && state_.round > 0) observed_->stop();
-  MUSTER_TRY(folder_.forget_rounds_after(state_.round));
-  return state_.round > 0 ? folder_.replace_round(state_.round, last_line_) : Status();
+  last_line_ = std::move(last_line);
+  return {};
 }
 
 }  // namespace muster

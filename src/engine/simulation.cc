@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
+#include "engine/saved_recipe.h"
 #include "recipe/facts.h"
 #include "train/local_federation.h"
 
@@ -37,7 +38,9 @@ LocalFederationOptions federation_options(const Recipe& recipe, const Simulation
           .late_round = recipe.newcomers.round.value_or(1)};
 }
 
-Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const SimulationOptions& options, bool resuming) {
+enum class Start { kAnew, kResumed, kResumedWithSettings };
+
+Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const SimulationOptions& options, Start start) {
   RunRecorder recorder(folder, options);
   RunTimes* const times = options.times;
   std::unique_ptr<FederatedData> data;
@@ -53,7 +56,9 @@ Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const Simulati
                   LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
-    if (resuming) MUSTER_TRY(loop->load_checkpoint());
+    if (start != Start::kAnew) MUSTER_TRY(loop->load_checkpoint());
+    // Not before all is well: a resume that is refused leaves the folder as it was.
+    if (start == Start::kResumedWithSettings) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
     MUSTER_TRY(recorder.begin(recipe.rounds, loop->state().round + 1));
     if (times) {
       times->threads = federation->threads();
@@ -79,7 +84,7 @@ Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& optio
   MUSTER_ASSIGN(RunFolder folder, RunFolder::create(options.out, recipe.name, recipe.seed));
   const std::filesystem::path path = folder.path();
   MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
-  Result<RunSummary> summary = run_in(std::move(folder), recipe, options, false);
+  Result<RunSummary> summary = run_in(std::move(folder), recipe, options, Start::kAnew);
   std::error_code ignored;
   // An error before the first round was recorded leaves nothing behind.
   if (!summary && !std::filesystem::exists(path / "rounds.jsonl", ignored)) std::filesystem::remove_all(path, ignored);
@@ -100,8 +105,8 @@ Result<RunSummary> resume(const std::string& run, const std::vector<std::string>
     MUSTER_TRY(apply_setting(recipe, setting));
   }
   MUSTER_TRY(check_recipe(recipe));
-  if (!settings.empty()) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
-  return run_in(std::move(folder), recipe, options, true);
+  MUSTER_TRY(check_saved_recipe(folder.checkpoints(), recipe));
+  return run_in(std::move(folder), recipe, options, settings.empty() ? Start::kResumed : Start::kResumedWithSettings);
 }
 
 }  // namespace muster

@@ -130,7 +130,10 @@ std::vector<Found> find_checkpoints(const std::filesystem::path& folder) {
     const char* const last = file.data() + file.size() - kSuffix.size();
     std::uint32_t round = 0;
     const auto parsed = std::from_chars(file.data() + kPrefix.size(), last, round);
-    if (parsed.ec == std::errc() && parsed.ptr == last) found.push_back({round, entry->path()});
+    if (parsed.ec != std::errc() || parsed.ptr != last) continue;
+    // Opening a pipe would wait for whoever writes to it.
+    std::error_code unknown;
+    if (entry->is_regular_file(unknown)) found.push_back({round, entry->path()});
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.round > b.round; });
   return found;

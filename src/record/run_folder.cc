@@ -15,9 +15,7 @@
 #include "record/json_text.h"
 
 namespace muster {
-namespace {
 
-// Of a line of rounds.jsonl or groups.jsonl.
 std::optional<std::uint64_t> round_of(const std::string& line) {
   const auto record = parse_json(line);
   if (!record || !record->is_object()) return std::nullopt;
@@ -25,8 +23,6 @@ std::optional<std::uint64_t> round_of(const std::string& line) {
   if (round == record->end() || !round->is_number_unsigned()) return std::nullopt;
   return round->get<std::uint64_t>();
 }
-
-}  // namespace
 
 Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std::string& recipe, std::uint64_t seed) {
   MUSTER_TRY(make_folder(out));
@@ -85,6 +81,11 @@ Status RunFolder::append_grouping(std::string_view json_line) {
 Status RunFolder::forget_rounds_after(std::uint32_t last) {
   std::map<std::string, std::string> kept;
   for (const char* file : {"rounds.jsonl", "groups.jsonl"}) {
+    std::error_code error;
+    const std::filesystem::file_status found = std::filesystem::status(path_ / file, error);
+    if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+      return failure("{}: not a file; move it away", (path_ / file).string());
+    }
     std::ifstream in(path_ / file);
     std::string line;
     for (std::uint64_t number = 1; std::getline(in, line); ++number) {

@@ -6,12 +6,16 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "record/run_record.h"
 
 namespace muster {
+
+// The round that a line of rounds.jsonl or groups.jsonl tells of; nothing if it is not such a line.
+[[nodiscard]] std::optional<std::uint64_t> round_of(const std::string& line);
 
 class RunFolder {
  public:

@@ -240,6 +240,10 @@ Status write_npz(const std::filesystem::path& path, const Network& network, std:
 }
 
 Result<std::vector<float>> read_safetensors(const std::filesystem::path& path, const Network& network) {
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown)) {
+    return failure("{}: not a file", path.string());
+  }
   const std::uint64_t limit = 8 + kMaxHeaderBytes + std::uint64_t{network.size()} * sizeof(float);
   MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path, limit));
   auto flat = parse_safetensors(bytes, network.tensors());
