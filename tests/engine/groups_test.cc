@@ -73,12 +73,19 @@ TEST(Groups, WaitForAnEventAsOneGroupOfAllThatAreThere) {
   EXPECT_EQ(nlohmann::json::parse(formed.line)["why"], "the run begins");
 }
 
-TEST(Groups, BeforeAnyAreFormedEverybodyIsIdle) {
-  FakeFederation federation(std::vector<FakeClient>(3));
+TEST(Groups, WhereNobodyIsThereYetEverybodyIsIdleAndTheNextRoundTriesAgain) {
+  // One client without samples, and two that come in round 3.
+  FakeFederation federation(std::vector<FakeClient>{{0}, {10, 10, 3}, {10, 10, 3}});
   const auto groups = groups_of(random_groups(2), federation);
+  const GroupsFormed formed = formed_by(groups->form(1, "", {}));
+  EXPECT_FALSE(formed.anew);
+  EXPECT_EQ(formed.notes.size(), 1u);
   EXPECT_EQ(groups->grouping().count(), 0u);
   EXPECT_THAT(ids_of(groups->grouping().idle()), ElementsAre(0, 1, 2));
   EXPECT_EQ(groups->samples(), 0u);
+  EXPECT_FALSE(groups->due(2).empty());
+  EXPECT_TRUE(formed_by(groups->form(3, "", {})).anew);
+  EXPECT_THAT(ids_of(groups->grouping().members({0})), ElementsAre(1, 2));
 }
 
 TEST(Groups, OnlyWhoIsThereAndHasSamplesIsAskedAndGrouped) {
