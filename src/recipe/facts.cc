@@ -30,6 +30,38 @@ std::string clients_in_words(const RecipeFacts& facts, std::uint32_t grouped) {
   return fmt::format("{} clients are asked for their profile", grouped);
 }
 
+// What holds for a method where the recipe sets neither sizes nor samples, in words of the keys that would change it.
+Status check_group_defaults(const Recipe& r, const RecipeFacts& facts, std::uint32_t most, const std::string& where) {
+  constexpr std::uint32_t kMinSize = 5;
+  constexpr std::uint32_t kMinSamples = 800;
+  constexpr std::uint32_t kMaxClients = 11;
+  const GroupingOptions& g = r.grouping;
+  if (grouper_has_key(r, "min-size") && !g.min_size && most < kMinSize && g.tail != "keep") {
+    return usage_error("grouping.min-size: {} where it is not set, but {}; want at most {}", kMinSize, where, most);
+  }
+  // "random" has a quota only where it is asked for one.
+  const bool quota =
+      grouper_has_key(r, "min-samples") && (!grouper_has_key(r, "size") || g.min_samples || g.max_clients);
+  if (!quota) return {};
+  const std::uint64_t min_samples = g.min_samples.value_or(kMinSamples);
+  const std::uint32_t max_clients = g.max_clients.value_or(kMaxClients);
+  if (!g.min_samples && min_samples > facts.samples && max_clients > most) {
+    return usage_error(
+        "grouping.min-samples: {} where it is not set, but all {} clients together have {} samples; set it",
+        min_samples, facts.clients_with_samples, with_commas(facts.samples));
+  }
+  // No group is ever complete by its samples, so all are by their number of clients, and the rest finds no room.
+  const bool by_number = std::uint64_t{max_clients} * facts.largest_client < min_samples;
+  const std::uint32_t rest = most % max_clients;
+  if (by_number && facts.edges == 1 && most == facts.clients_with_samples && most > max_clients && rest != 0) {
+    return usage_error(
+        "grouping.max-clients: {}, but of {} clients the last {} have too few samples for a group of their own "
+        "(min-samples = {}) and no other group has room; want another max-clients or a lower min-samples",
+        max_clients, most, rest, min_samples);
+  }
+  return {};
+}
+
 Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
   if (!forms_groups(r)) return {};
   const GroupingOptions& g = r.grouping;
@@ -54,6 +86,7 @@ Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
     if (!value || *value <= most || !grouper_has_key(r, key)) continue;
     return usage_error("grouping.{}: {}, but {}; want at most {}", key, *value, where, most);
   }
+  MUSTER_TRY(check_group_defaults(r, facts, most, where));
   if (g.min_samples && grouper_has_key(r, "min-samples") && *g.min_samples > facts.samples &&
       (!g.max_clients || *g.max_clients > most)) {
     return usage_error("grouping.min-samples: {}, but all {} clients together have {} samples; lower it",
