@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -78,9 +79,15 @@ Result<RoundPlan> RoundLoop::draw(RoundRecord& record) {
 }
 
 Status RoundLoop::place(RoundRecord& record, std::span<const ClientId> waiting) {
-  if (waiting.empty()) return {};
+  // Who vanished when this round's groups were formed is not asked a second time in it.
+  std::vector<ClientId> gone;
+  for (const Dropped& dropped : record.dropped) gone.push_back(dropped.client);
+  std::ranges::sort(gone);
+  std::vector<ClientId> reachable;
+  std::ranges::set_difference(waiting, gone, std::back_inserter(reachable));
+  if (reachable.empty()) return {};
   const Stopwatch watch(timed(&RunTimes::group_s));
-  MUSTER_ASSIGN(GroupsFormed formed, groups_->place(record.round, waiting, *models_));
+  MUSTER_ASSIGN(GroupsFormed formed, groups_->place(record.round, reachable, *models_));
   account(formed, record);
   return {};
 }
