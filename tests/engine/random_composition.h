@@ -8,9 +8,45 @@
 
 #include "base/random.h"
 #include "plan/newcomer_rule.h"
+#include "recipe/keys.h"
 #include "small_run.h"
 
 namespace muster {
+
+// Values that the key may accept, as settings write them, of a size that a test has the time for. None for keys that
+// need files, name things only, or say how long the run is.
+inline std::vector<std::string> small_values(const RecipeKey& key) {
+  const std::string name = full_name(key);
+  for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "data.source", "data.label",
+                            "data.client", "data.split", "data.embedding", "data.clients"}) {
+    if (name == other) return {};
+  }
+  if (name == "model.name") return {"softmax", "mlp"};
+  if (name == "model.hidden") return {"[4]", "[5, 3]"};
+  if (name == "data.label-groups") return {"0-4,5-9", "0+1,2-9"};
+  if (name == "data.partition") return {"iid", "dirichlet", "shards", "label-skew"};
+  if (name == "plan.groups") return {"2", "3", "{growth=\"log\",alpha=2.0,beta=2}"};
+  if (name == "local.learning-rate") return {"0.05", "0.2"};
+  if (name == "local.state-limit-mb") return {"0", "1"};
+  if (name == "data.samples-min" || name == "data.samples-max") return {"20", "35", "50"};
+  const std::string& accepted = key.accepted;
+  if (accepted.find(" | ") == std::string::npos)
+    return {"0", "1", "2", "3", "0.05", "0.25", "0.5", "0.9", "1.0", "2.5"};
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= accepted.size();) {
+    const std::size_t end = std::min(accepted.find(" | ", at), accepted.size());
+    words.push_back(accepted.substr(at, end - at));
+    at = end + 3;
+  }
+  return words;
+}
+
+// What check_recipe() says to the settings.
+inline Status check_settings(const Settings& settings) {
+  Recipe recipe;
+  for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
+  return check_recipe(recipe);
+}
 
 class RandomComposition {
  public:
@@ -24,14 +60,50 @@ class RandomComposition {
       draw_training();
       draw_groups();
       draw_rest();
-      Recipe recipe;
-      bool fits = true;
-      for (const std::string& setting : settings_) fits = fits && apply_setting(recipe, setting).ok();
-      if (fits && check_recipe(recipe).ok()) return settings_;
+      if (mend()) return settings_;
     }
   }
 
+  // The same with some more keys, any that the recipe may have and that have a meaning in it.
+  Settings draw_with_any_keys(std::uint32_t more) {
+    static const std::vector<RecipeKey> keys = recipe_keys();
+    Settings settings = draw();
+    for (std::uint32_t tries = 0; tries < 40 * more && more > 0; ++tries) {
+      const RecipeKey& key = any(keys);
+      const std::vector<std::string> values = small_values(key);
+      if (values.empty()) continue;
+      Settings longer = settings;
+      std::erase_if(longer, [&](const std::string& setting) { return setting.starts_with(full_name(key) + "="); });
+      longer.push_back(full_name(key) + "=" + any(values));
+      if (!check_settings(longer).ok()) continue;
+      settings = std::move(longer);
+      --more;
+    }
+    return settings;
+  }
+
  private:
+  // Takes back the keys that have no meaning beside the others, and adds those that are missing, as the refusals say.
+  bool mend() {
+    for (int tries = 0; tries < 20; ++tries) {
+      const Status status = check_settings(settings_);
+      if (status) return true;
+      std::string message = status.error().message;
+      constexpr std::string_view kPrefix = "--set: ";
+      if (message.starts_with(kPrefix)) message.erase(0, kPrefix.size());
+      std::string name = message.substr(0, message.find(':'));
+      if (message.find("does not go with local.objective") != std::string::npos) name = "local.objective";
+      const auto names_it = [&](const std::string& setting) { return setting.starts_with(name + "="); };
+      if (std::ranges::any_of(settings_, names_it)) {
+        std::erase_if(settings_, names_it);
+      } else if (find_key(name) && message.find("not set") != std::string::npos) {
+        set(name, "2");
+      } else {
+        return false;
+      }
+    }
+    return false;
+  }
   bool chance(double share) { return stream_.uniform() < share; }
   template <typename T>
   const T& any(const std::vector<T>& list) {
@@ -40,10 +112,20 @@ class RandomComposition {
   std::string number(std::uint32_t low, std::uint32_t high) {
     return std::to_string(low + stream_.below(high - low + 1));
   }
-  void set(const std::string& key, const std::string& value) { settings_.push_back(key + "=" + value); }
+  void set(const std::string& key, const std::string& value) {
+    std::erase_if(settings_, [&](const std::string& setting) { return setting.starts_with(key + "="); });
+    settings_.push_back(key + "=" + value);
+  }
   template <typename Entries>
   std::string any_name(const Entries& entries) {
     return entries[stream_.below(static_cast<std::uint32_t>(entries.size()))].name;
+  }
+
+  static bool serves(ProfileGives gives, GroupingNeed need) {
+    const bool vectors = gives == ProfileGives::kVectors || gives == ProfileGives::kProbabilities;
+    if (need == GroupingNeed::kLabels) return gives == ProfileGives::kLabels;
+    if (need == GroupingNeed::kVectors) return vectors;
+    return need == GroupingNeed::kLabelsOrVectors && (vectors || gives == ProfileGives::kLabels);
   }
 
   void draw_data() {
@@ -62,7 +144,6 @@ class RandomComposition {
       if (chance(0.7)) set("data.test-fraction", "0.2");
     }
     if (chance(0.2)) set("data.edges", "2");
-    if (chance(0.2)) set("data.exemplars", "2");
   }
 
   void draw_training() {
@@ -88,8 +169,19 @@ class RandomComposition {
 
   void draw_groups() {
     if (chance(0.25)) return;  // every client alone
-    set("grouping.method", any_name(groupers()));
-    set("profile.kind", any_name(profile_kinds()));
+    const GrouperEntry method = any(groupers());
+    set("grouping.method", method.name);
+    std::vector<std::string> kinds;
+    for (const ProfileEntry& kind : profile_kinds()) {
+      if (serves(kind.gives, method.need)) kinds.push_back(kind.name);
+    }
+    const std::string kind = kinds.empty() ? "none" : any(kinds);
+    set("profile.kind", kind);
+    if (kind == "confidence-vector") set("data.exemplars", "2");
+    for (const std::string& key : method.keys) {
+      const Key* const found = find_key("grouping." + key);
+      if (found && chance(0.2)) set("grouping." + key, any(small_values(found->info)));
+    }
     if (chance(0.4)) set("profile.steps", "2");
     if (chance(0.3)) set("profile.epochs", "1.0");
     if (chance(0.2)) set("profile.clients", number(3, 6));
@@ -100,9 +192,12 @@ class RandomComposition {
     if (chance(0.3)) set("grouping.min-samples", "80");
     if (chance(0.2)) set("grouping.max-clients", "4");
     if (chance(0.3)) set("plan.regroup-every", number(1, 3));
-    if (chance(0.3)) {
-      set("plan.regroup-on", any_name(regroup_events()));
+    if (method.need == GroupingNeed::kVectors && chance(0.5)) {
+      const bool splits = method.name == "bipartition";
+      set("plan.regroup-on", splits ? method.name : any_name(regroup_events()));
       set("plan.regroup-round", number(1, 3));
+      set("aggregation.global", "none");
+      set("local.objective", "plain");
     }
     if (chance(0.4)) set("newcomers.assign", any_name(newcomer_rules()));
   }

@@ -1,0 +1,132 @@
+// What holds for any recipe that is accepted: it is refused before anything trains or never fails, whatever befalls its
+// clients.
+#include <set>
+
+#include "random_composition.h"
+
+namespace muster {
+namespace {
+
+struct Outcome {
+  std::string error;  // "" = the run ended
+  ErrorCode code{};
+  bool began = false;
+};
+
+class RandomRecipe : public SimulationTest {
+ protected:
+  Outcome outcome_of(const Settings& settings) {
+    Outcome outcome;
+    SimulationOptions o = options();
+    o.on_round = [&](std::uint32_t) { outcome.began = true; };
+    const auto summary = simulate(recipe_of({settings}), o);
+    if (!summary) {
+      outcome.error = summary.error().message;
+      outcome.code = summary.error().code;
+      EXPECT_TRUE(std::filesystem::is_empty(o.out)) << "left behind by " << outcome.error;
+      return outcome;
+    }
+    std::filesystem::remove_all(summary->dir);
+    return outcome;
+  }
+  static Settings with(Settings settings, const std::string& key, const std::string& value) {
+    std::erase_if(settings, [&](const std::string& setting) { return setting.starts_with(key + "="); });
+    settings.push_back(key + "=" + value);
+    return settings;
+  }
+  static std::string described(const Settings& settings) {
+    std::string text;
+    for (const std::string& setting : settings) text += setting + " ";
+    return text;
+  }
+  static Settings drawn(std::uint32_t number) {
+    Settings settings = RandomComposition(number).draw_with_any_keys(6);
+    settings = with(settings, "rounds", "3");
+    return with(settings, "checkpoint-every", "1000");
+  }
+};
+
+// Most keys that need no files are drawn, so that what is tested over random recipes is tested for most keys.
+TEST_F(RandomRecipe, NamesNearlyEveryKey) {
+  std::set<std::string> seen;
+  for (std::uint32_t number = 0; number < 80; ++number) {
+    for (const std::string& setting : RandomComposition(number).draw_with_any_keys(8)) {
+      seen.insert(setting.substr(0, setting.find('=')));
+    }
+  }
+  std::string missing;
+  std::size_t drawable = 0;
+  for (const RecipeKey& key : recipe_keys()) {
+    if (small_values(key).empty()) continue;
+    ++drawable;
+    if (!seen.contains(full_name(key))) missing += full_name(key) + " ";
+  }
+  EXPECT_GE(seen.size(), drawable * 3 / 5) << "never drawn: " << missing;
+}
+
+class AnyRecipe : public RandomRecipe, public testing::WithParamInterface<std::uint32_t> {};
+
+INSTANTIATE_TEST_SUITE_P(, AnyRecipe, testing::Range(0u, 40u));
+
+TEST_P(AnyRecipe, IsRefusedBeforeItTrainsOrNeverFails) {
+  Settings settings = drawn(5000 + GetParam());
+  // How many of the late clients are on the smallest edge is not known before they are drawn.
+  std::erase(settings, "data.edges=2");
+  if (!check_settings(settings).ok()) GTEST_SKIP() << "needs its edges";
+  // What recipes accept and data do not have: these must be refused at once, or work.
+  static const std::vector<std::string> kExtremes{"grouping.groups=25",
+                                                  "grouping.size=25",
+                                                  "grouping.min-size=25",
+                                                  "grouping.clusters=4294967295",
+                                                  "grouping.clusters=25",
+                                                  "grouping.min-samples=100000",
+                                                  "grouping.max-clients=1",
+                                                  "local.batch-size=1048576",
+                                                  "data.samples-min=100000",
+                                                  "plan.sample-groups=1000",
+                                                  "plan.sample-clients=1000",
+                                                  "plan.groups=25",
+                                                  "newcomers.clients=1000",
+                                                  "profile.clients=1",
+
+                                                  "local.learning-rate=1e30",
+                                                  "data.test-fraction=0.999",
+                                                  "evaluation.clients=1",
+                                                  "newcomers.round=1000000000",
+                                                  "plan.regroup-round=1000000",
+                                                  "faults.drop=1.0",
+                                                  "faults.nan=1.0",
+                                                  "profile.epsilon=1e-9",
+                                                  "aggregation.window=4294967295",
+                                                  "profile.steps=1",
+                                                  "local.weight-decay=1e30",
+                                                  "data.exemplars=1000000",
+                                                  "data.clients=1",
+                                                  "data.clients=2",
+                                                  "data.samples-max=1",
+                                                  "grouping.cov-target=0",
+                                                  "local.adapt-epochs=1e300"};
+  std::vector<Settings> variants{settings};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::string& extreme = kExtremes[(GetParam() * 3 + i) % kExtremes.size()];
+    const std::size_t equals = extreme.find('=');
+    const Settings variant = with(settings, extreme.substr(0, equals), extreme.substr(equals + 1));
+    if (check_settings(variant).ok()) variants.push_back(variant);
+  }
+  for (const Settings& variant : variants) {
+    SCOPED_TRACE(described(variant));
+    const Outcome first = outcome_of(variant);
+    if (!first.error.empty()) {
+      EXPECT_FALSE(first.began) << first.error;
+      EXPECT_EQ(first.code, ErrorCode::kUsage) << first.error;
+    }
+    for (const char* drop : {"0.3", "0.5"}) {
+      const Settings faulty = with(variant, "faults.drop", drop);
+      if (!check_settings(faulty).ok()) continue;
+      EXPECT_EQ(outcome_of(faulty).error, first.error) << "with faults.drop = " << drop;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster
