@@ -132,6 +132,18 @@ TEST(AdaptiveEpochs, ComeBackFromACheckpoint) {
   EXPECT_FALSE(other.losses.restore(checkpoint));
 }
 
+TEST(AdaptiveEpochs, FrozenOnesStayFrozenAfterAResume) {
+  Rounds rounds(options(), {1000, 100});
+  rounds.next({{0, 1}, {1, 2}});
+  rounds.epochs.freeze();
+  Checkpoint checkpoint{.round = 1};
+  rounds.epochs.save(checkpoint);
+  Rounds restored(options(), {1000, 100});
+  ASSERT_TRUE(restored.epochs.restore(checkpoint));
+  restored.next({{0, 1}, {1, 2}});
+  EXPECT_EQ(restored.of(1), 1);
+}
+
 TEST(LossHistory, TellsTheVarianceOfSummedLosses) {
   LocalOptions none;
   Rounds rounds(none, {10, 20, 0});

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 struct Waiting {
-  explicit Waiting(const char* event, std::vector<FakeClient> clients = {{10}, {10}, {30}, {10}, {10}, {10}})
+  explicit Waiting(const char* event, std::vector<FakeClient> clients = {{30}, {10}, {10}, {10}, {10}, {10}})
       : federation(clients, by_direction().profile) {
     recipe.plan.regroup = {.on = event, .round = 2};
     groups = groups_of(recipe, federation);
@@ -42,8 +42,8 @@ TEST(GroupsByEvent, StartFromTheirMembersModelsWeighedBySamples) {
   const SeenRound round(run.federation, {4, 1, 0, 3, 2}, true);
   const GroupsFormed formed = formed_by(run.groups->follow_event(2, round.observed, *run.models));
   ASSERT_EQ(formed.starts.count(), 2u);
-  // From 1: clients 0, 2 and 4 moved by 1, 3 and 5, and have 10, 30 and 10 samples.
-  EXPECT_FLOAT_EQ(formed.starts.row(0)[0], 1 + (1 * 10 + 3 * 30 + 5 * 10) / 50.0f);
+  // From 1: clients 0, 2 and 4 moved by 1, 3 and 5, and have 30, 10 and 10 samples.
+  EXPECT_FLOAT_EQ(formed.starts.row(0)[0], 1 + (1 * 30 + 3 * 10 + 5 * 10) / 50.0f);
   EXPECT_FLOAT_EQ(formed.starts.row(0)[1], 1);
   EXPECT_FLOAT_EQ(formed.starts.row(1)[1], 1 + (2 + 4) / 2.0f);
   Waiting shared("round");

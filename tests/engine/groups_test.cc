@@ -202,6 +202,18 @@ TEST(Groups, WhoTellsNothingIsIdle) {
   EXPECT_EQ(formed.dropped[0].client, ClientId{2});
 }
 
+TEST(Groups, WhoTellsNothingIsFoundAlsoWhereNotAllAreAsked) {
+  // Clients 0 and 1 are not asked: the second answer is client 3's.
+  FakeFederation federation(std::vector<FakeClient>{{0}, {0}, {}, {}, {}, {}, {}}, by_direction().profile);
+  federation.tell = [](const ProfileRequest& request, ClientId client) {
+    if (client.value == 3) return ProfileReply{Dropped{client, DropReason::kFault}};
+    return tell_direction(request, client);
+  };
+  const auto groups = groups_of(by_direction(), federation);
+  (void)formed_by(groups->form(1, "", {}));
+  EXPECT_THAT(members_of(groups->grouping()), ElementsAre(ElementsAre(2, 4, 6), ElementsAre(5)));
+}
+
 TEST(Groups, AnErrorThatNobodyVanishedForIsAnError) {
   Recipe recipe = by_direction();
   recipe.grouping.groups = 9;

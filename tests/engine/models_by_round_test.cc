@@ -157,6 +157,23 @@ TEST(ModelsByRound, SlotsAreDealtByRoundAndSeed) {
   EXPECT_NE(second, third);
 }
 
+TEST(ModelsByRound, ASlotThatDidNotTrainCorrectsNothing) {
+  const auto models = make_slot_models({.window = 100, .alpha = 0.5, .clients = 2, .parameters = 1}, {1});
+  models->regrouped(groups_of_one(2), {});
+  models->begin(1, 2);
+  send(*models, 0, 0, 3, 1);
+  send(*models, 1, 1, 5, 1);
+  models->finish();
+  EXPECT_THAT(models->shared(), ElementsAre(7));  // h = -0.5 / 2 * (2 + 4) = -1.5, shared = 4 + 3
+  models->begin(2, 2);
+  const float other = models->start({1}, 1)[0];
+  send(*models, 0, 0, 9, 1);
+  send_nothing(*models, 1, 1);
+  models->finish();
+  // h = -1.5 - 0.25 * (9 - 7) = -2; the slot that trained has two samples now.
+  EXPECT_FLOAT_EQ(models->shared()[0], (9 * 2 + other) / 3 + 4);
+}
+
 TEST(ModelsByRound, PerClient) {
   const auto models = make_client_models({2});
   models->regrouped(groups_of_one(2), {});
@@ -201,6 +218,27 @@ TEST(ModelsByRound, TheRecipeSaysHowTheyAreKept) {
   // Dynamic regularisation corrects the mean: h = -0.5 / 2 * (2 + 4), shared = 4 - h / 0.5.
   EXPECT_THAT(made("slots", "random", "dynamic")->shared(), ElementsAre(7));
   EXPECT_FALSE(made("uniform", "random")->per_group());
+}
+
+TEST(ModelsByRound, SlotsAreDealtByTheSeedOfTheRecipe) {
+  const auto dealt = [](std::uint64_t seed) {
+    Recipe recipe;
+    recipe.seed = seed;
+    recipe.aggregation.global = "slots";
+    recipe.aggregation.window = 100;
+    recipe.grouping.method = "random";
+    auto models = make_models(recipe, {.parameters = 1, .size = 1, .clients = 8, .alpha = 0}, {0});
+    EXPECT_TRUE(models.ok());
+    (*models)->regrouped(groups_of_one(8), {});
+    (*models)->begin(1, 8);
+    for (std::uint32_t i = 0; i < 8; ++i) send(**models, i, i, static_cast<float>(i), 1);
+    (*models)->finish();
+    (*models)->begin(2, 8);
+    std::vector<float> starts;
+    for (std::uint32_t i = 0; i < 8; ++i) starts.push_back((*models)->start({i}, i)[0]);
+    return starts;
+  };
+  EXPECT_NE(dealt(1), dealt(2));
 }
 
 }  // namespace

@@ -100,6 +100,8 @@ TEST(RunState, ADivergedRunTrainsOneMoreRoundWhateverComesOfIt) {
   state.add_evaluation(recipe, evaluated(4, 0.1, NAN));
   EXPECT_EQ(state.stop_reason(recipe), std::nullopt);
   state.round = 5;
+  state.add_evaluation(recipe, evaluated(5, 0.1, INFINITY));  // the first such round counts
+  EXPECT_EQ(state.diverged_round, 4u);
   state.add_evaluation(recipe, evaluated(5, 0.1, 1));  // recovered, but too late
   EXPECT_EQ(state.diverged_round, 4u);
   EXPECT_EQ(state.stop_reason(recipe), StopReason::kDiverged);

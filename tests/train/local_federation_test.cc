@@ -118,6 +118,15 @@ TEST(LocalFederation, AModelThatChangedInPlaceIsLoadedAgain) {
   EXPECT_NE(after, before);
   World fresh(1);
   EXPECT_EQ(after, losses(fresh.evaluate(World::request({other}))));
+  // Also where nothing else is loaded in between.
+  const auto alone = [&] {
+    EvaluationRequest request = World::request(models);
+    request.global = {};
+    return losses(world.evaluate(std::move(request)));
+  };
+  const std::vector<double> second = alone();
+  std::ranges::copy(World::model(3), models[0].begin());
+  EXPECT_NE(alone(), second);
 }
 
 TEST(LocalFederation, AnUntrainedClientScoresTheGivenModelAndNotItsPredecessors) {
