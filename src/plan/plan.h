@@ -83,9 +83,8 @@ struct RoundPlan {
 // for CoV = 0; it is 0 for an infinite CoV and for NaN. Precondition: samples_by_cov(sampling).
 [[nodiscard]] std::vector<double> log_sampling_weights(const std::string& sampling, std::span<const double> cov);
 
-// Weights as probabilities: the law of the first draw. All equal where every weight is 0.
-[[nodiscard]] std::vector<double> sampling_probabilities(std::span<const double> log_weights);
-// Their logarithms, which stay finite where a probability is too small for a number. -infinity only for a weight of 0.
+// Weights as the logarithms of probabilities: the law of the first draw, all equal where every weight is 0. They stay
+// finite where a probability is too small for a number; -infinity only for a weight of 0.
 [[nodiscard]] std::vector<double> log_sampling_probabilities(std::span<const double> log_weights);
 
 // `count` distinct indices, ascending, with the law of drawing one after the other, each time with probability

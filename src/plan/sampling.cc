@@ -76,17 +76,6 @@ std::vector<double> log_sampling_weights(const std::string& sampling, std::span<
   return weights;
 }
 
-std::vector<double> sampling_probabilities(std::span<const double> log_weights) {
-  std::vector<double> probabilities(log_weights.size());
-  double sum = 0;
-  const double largest = largest_of(log_weights);
-  for (std::size_t i = 0; i < log_weights.size(); ++i) {
-    sum += probabilities[i] = relative_weight(log_weights[i], largest);
-  }
-  for (double& probability : probabilities) probability /= sum;
-  return probabilities;
-}
-
 std::vector<double> log_sampling_probabilities(std::span<const double> log_weights) {
   std::vector<double> logarithms(log_weights.begin(), log_weights.end());
   const double largest = largest_of(log_weights);

@@ -36,6 +36,7 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
   std::vector<ClientId> seen;  // members of the group that is awaited, whose updates were handed on
   UpdateSink checked;
   checked.group = [&](GroupUpdate& update) {
+    MUSTER_CHECK(answered < tasks.size(), "more answers than the {} groups that were asked", tasks.size());
     const GroupTask& task = tasks[answered++];
     seen.clear();
     if (const auto fault = fault_of(update, task.group, task.members, known, *network_)) {
@@ -45,6 +46,7 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
   };
   if (sink.member) {
     checked.member = [&](const GroupUpdate& update, std::span<const float> start) {
+      MUSTER_CHECK(answered < tasks.size(), "more answers than the {} groups that were asked", tasks.size());
       const GroupTask& task = tasks[answered];
       std::vector<ClientId> contributed;
       for (const MemberReport& report : update.members) contributed.push_back(report.client);

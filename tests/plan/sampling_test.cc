@@ -8,10 +8,16 @@
 namespace muster {
 namespace {
 
+std::vector<double> probabilities_of(std::span<const double> log_weights) {
+  std::vector<double> probabilities = log_sampling_probabilities(log_weights);
+  for (double& probability : probabilities) probability = std::exp(probability);
+  return probabilities;
+}
+
 using Indices = std::vector<std::uint32_t>;
 
 std::vector<double> probabilities(const std::string& sampling, std::vector<double> cov) {
-  return sampling_probabilities(log_sampling_weights(sampling, cov));
+  return probabilities_of(log_sampling_weights(sampling, cov));
 }
 
 // Groups of clients given by id.
@@ -53,11 +59,11 @@ TEST(SamplingWeights, TinyAndZeroVariationStayFinite) {
     EXPECT_EQ(log_weights[1], log_weights[2]) << sampler.name;
     for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(std::isfinite(log_weights[i])) << sampler.name;
     double sum = 0;
-    for (const double p : sampling_probabilities(log_weights)) {
+    for (const double p : probabilities_of(log_weights)) {
       EXPECT_TRUE(p >= 0 && p <= 1) << sampler.name;
       sum += p;
     }
-    EXPECT_NEAR(sum, 1, 1e-12) << sampler.name;
+    EXPECT_NEAR(sum, 1, 1e-9) << sampler.name;
     // Fewer than four groups have any probability to speak of, and still four distinct ones are drawn.
     Stream stream({.seed = 3, .purpose = Purpose::kTest});
     EXPECT_EQ(sample_by_weight(log_weights, 4, stream).size(), 4u) << sampler.name;
@@ -69,7 +75,7 @@ TEST(SamplingWeights, EqualVariationIsUniform) {
     if (!samples_by_cov(sampler.name)) continue;
     for (const double cov : {0.0, 0.03, 0.7, std::numeric_limits<double>::infinity()}) {
       for (const double p : probabilities(sampler.name, std::vector<double>(4, cov))) {
-        EXPECT_DOUBLE_EQ(p, 0.25) << sampler.name << " " << cov;
+        EXPECT_NEAR(p, 0.25, 1e-9) << sampler.name << " " << cov;
       }
     }
   }
@@ -106,7 +112,7 @@ TEST(Plan, KnowsHowLikelyItsGroupsWere) {
 
 TEST(SampleByWeight, HasTheLawOfSequentialDraws) {
   const std::vector<double> log_weights = log_sampling_weights("inverse-cov", std::vector<double>{0.25, 0.5, 1, 2});
-  const std::vector<double> p = sampling_probabilities(log_weights);
+  const std::vector<double> p = probabilities_of(log_weights);
   std::map<Indices, double> expected;
   for (std::uint32_t i = 0; i < 4; ++i) {
     for (std::uint32_t j = 0; j < 4; ++j) {
