@@ -1,21 +1,14 @@
 #include "engine/round_loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/stopwatch.h"
 #include "plan/plan.h"
 
 namespace muster {
-namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Result<StopReason> RoundLoop::run() {
   std::optional<StopReason> reason = state_.stop_reason(recipe_);

@@ -1,7 +1,7 @@
 // What comes before and after the rounds: setting up, checkpoints, the evaluation at the end, the signature.
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
@@ -11,10 +11,6 @@
 
 namespace muster {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 CostSetting cost_setting(const Recipe& recipe, const Federation& federation, bool has_payload) {
   const Network& network = federation.network();
