@@ -10,6 +10,7 @@
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
 #include "recipe/facts.h"
+#include "recipe/fit_to_data.h"
 #include "train/local_federation.h"
 
 namespace muster {
@@ -40,7 +41,7 @@ LocalFederationOptions federation_options(const Recipe& recipe, const Simulation
 
 enum class Start { kAnew, kResumed, kResumedWithSettings };
 
-Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const SimulationOptions& options, Start start) {
+Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptions& options, Start start) {
   RunRecorder recorder(folder, options);
   RunTimes* const times = options.times;
   std::unique_ptr<FederatedData> data;
@@ -50,7 +51,12 @@ Result<RunSummary> run_in(RunFolder folder, const Recipe& recipe, const Simulati
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
     MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
-    MUSTER_TRY(check_recipe_for(recipe, recipe_facts(recipe, *data)));
+    const RecipeFacts facts = recipe_facts(recipe, *data);
+    if (start == Start::kAnew) {
+      for (const std::string& note : fit_to_own_data(recipe, facts, data->shape())) recorder.say(note);
+      MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
+    }
+    MUSTER_TRY(check_recipe_for(recipe, facts));
     MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data->shape(), data->classes()));
     MUSTER_ASSIGN(federation,
                   LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));
@@ -83,7 +89,6 @@ Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& optio
   MUSTER_TRY(check_recipe(recipe));
   MUSTER_ASSIGN(RunFolder folder, RunFolder::create(options.out, recipe.name, recipe.seed));
   const std::filesystem::path path = folder.path();
-  MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
   Result<RunSummary> summary = run_in(std::move(folder), recipe, options, Start::kAnew);
   std::error_code ignored;
   // An error before the first round was recorded leaves nothing behind.

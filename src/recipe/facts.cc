@@ -76,7 +76,7 @@ Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
   }
   // The rest holds on each edge by itself; with all clients there the smallest one is known.
   const bool everyone = grouped == facts.clients_with_samples;
-  const std::uint32_t most = everyone ? std::min(facts.smallest_edge, grouped) : grouped;
+  const std::uint32_t most = groupable_clients(r, facts);
   const std::string where = facts.edges > 1 && everyone ? fmt::format("the smallest edge has {} clients", most) : words;
   const struct {
     const char* key;
@@ -149,6 +149,11 @@ RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   facts.exemplars = data.exemplars().size() > 0;
   facts.images = data.shape().height > 1 && data.shape().width > 1;
   return facts;
+}
+
+std::uint32_t groupable_clients(const Recipe& recipe, const RecipeFacts& facts) {
+  const std::uint32_t grouped = grouped_clients(recipe, facts);
+  return grouped == facts.clients_with_samples ? std::min(facts.smallest_edge, grouped) : grouped;
 }
 
 Status check_recipe_for(const Recipe& r, const RecipeFacts& facts) {

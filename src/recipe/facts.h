@@ -26,6 +26,10 @@ struct RecipeFacts {
 // Asks every client for its number of samples.
 [[nodiscard]] RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data);
 
+// The fewest clients among whom groups are ever formed: without those that come late, and only those asked; on each
+// edge by itself where all are there.
+[[nodiscard]] std::uint32_t groupable_clients(const Recipe& recipe, const RecipeFacts& facts);
+
 // Refuses what cannot work with these data, with the reason. Precondition: check_recipe() passes.
 [[nodiscard]] Status check_recipe_for(const Recipe& recipe, const RecipeFacts& facts);
 

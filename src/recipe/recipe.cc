@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
-#include "data/catalogue.h"
+#include "recipe/fit_to_data.h"
 #include "recipe/keys.h"
 #include "recipe/toml_text.h"
 
@@ -114,12 +114,11 @@ std::string joined(std::string_view section, std::string_view key) {
 
 // Whoever brings files of their own is not asked to undo how the recipe divides its data set: with a client column the
 // clients are those, unless a setting says otherwise.
-bool divides_other_data(Recipe& recipe, const std::string& key) {
-  const GivenKey* const source = find_given(recipe, "data.source");
-  if (!source || source->by != GivenKey::By::kSetting) return false;
-  const Result<SourceState> state = source_state(recipe.data.source);
-  if (!state || state->kind != SourceKind::kFormat) return false;
-  if (key == "data.partition") return true;
+bool divides_other_data(const Recipe& recipe, const std::string& key) {
+  static constexpr std::string_view kOfAnyPartition[] = {"data.partition", "data.test-fraction", "data.merge-test",
+                                                         "data.edges", "data.augment"};
+  if (!brings_own_data(recipe)) return false;
+  if (std::ranges::find(kOfAnyPartition, key) != std::end(kOfAnyPartition)) return true;
   return std::ranges::any_of(partitions(), [&](const CatalogueEntry& law) {
     return std::ranges::any_of(law.keys, [&](const std::string& own) { return "data." + own == key; });
   });

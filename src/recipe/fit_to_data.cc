@@ -1,0 +1,149 @@
+#include "recipe/fit_to_data.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "data/catalogue.h"
+#include "recipe/choices.h"
+#include "recipe/keys.h"
+
+namespace muster {
+namespace {
+
+// A group of about this many clients is worth its name, whatever the federation's size.
+constexpr std::uint32_t kClientsOfGroup = 5;
+
+bool set_by_user(const Recipe& recipe, std::string_view key) {
+  return std::ranges::any_of(
+      recipe.given, [&](const GivenKey& given) { return given.key == key && given.by == GivenKey::By::kSetting; });
+}
+
+// A number of the recipe and what to try in its place when the recipe is refused. `lower` changes the recipe and
+// returns true, or leaves it as it is: then this number is not what is wrong, or cannot be lower.
+struct Adjustable {
+  const char* key;
+  bool (*lower)(Recipe& recipe, const RecipeFacts& facts);
+};
+
+bool lower_to(std::optional<std::uint32_t>& value, std::uint32_t limit, std::uint32_t instead) {
+  if (!value || *value <= limit) return false;
+  value = std::clamp(instead, 1u, std::max(limit, 1u));
+  return true;
+}
+
+bool lower_planned_groups(Recipe& recipe, const RecipeFacts& facts) {
+  const std::uint32_t clients = groupable_clients(recipe, facts);
+  if (!recipe.plan.groups || recipe.plan.groups->beta <= clients) return false;
+  recipe.plan.groups->beta = std::max(1u, clients / kClientsOfGroup);
+  return true;
+}
+
+bool lower_groups(Recipe& recipe, const RecipeFacts& facts) {
+  const std::uint32_t clients = groupable_clients(recipe, facts);
+  return lower_to(recipe.grouping.groups, clients, clients / 2);
+}
+
+bool lower_size(Recipe& recipe, const RecipeFacts& facts) {
+  const std::uint32_t clients = groupable_clients(recipe, facts);
+  return lower_to(recipe.grouping.size, clients, std::max(2u, clients / 2));
+}
+
+bool lower_min_size(Recipe& recipe, const RecipeFacts& facts) {
+  if (!grouper_has_key(recipe, "min-size")) return false;
+  const std::uint32_t clients = groupable_clients(recipe, facts);
+  std::optional<std::uint32_t> size = recipe.grouping.min_size.value_or(kClientsOfGroup);
+  if (!lower_to(size, clients, clients)) return false;
+  recipe.grouping.min_size = size;
+  return true;
+}
+
+bool lower_clusters(Recipe& recipe, const RecipeFacts& facts) {
+  const std::uint32_t clients = groupable_clients(recipe, facts);
+  return lower_to(recipe.grouping.clusters, clients, clients);
+}
+
+// To what some clients have between them; from there by halves, as long as the recipe is refused.
+bool lower_min_samples(Recipe& recipe, const RecipeFacts& facts) {
+  std::optional<std::uint64_t>& quota = recipe.grouping.min_samples;
+  if (!grouper_has_key(recipe, "min-samples") || (grouper_has_key(recipe, "size") && !quota)) return false;
+  const std::uint64_t groups = std::max(1u, facts.clients_with_samples / kClientsOfGroup);
+  const std::uint64_t share = std::max<std::uint64_t>(1, facts.samples / groups);
+  if (quota && *quota <= 1) return false;
+  quota = quota && *quota <= share ? *quota / 2 : share;
+  return true;
+}
+
+constexpr Adjustable kAdjustable[] = {
+    {"plan.groups", lower_planned_groups}, {"grouping.groups", lower_groups},
+    {"grouping.size", lower_size},         {"grouping.min-size", lower_min_size},
+    {"grouping.clusters", lower_clusters}, {"grouping.min-samples", lower_min_samples},
+};
+
+// The keys of the recipe's file that settings took back; "" = none.
+std::string gave_way(const Recipe& recipe) {
+  std::vector<std::string> keys;
+  for (const GivenKey& given : recipe.given) {
+    if (given.gave_way && given.key.starts_with("data.")) keys.push_back(given.key);
+  }
+  if (keys.empty()) return {};
+  return fmt::format("your own data: the recipe's {} {} way", fmt::join(keys, ", "),
+                     keys.size() == 1 ? "gives" : "give");
+}
+
+// A network for images on a table becomes one for tables.
+std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
+  if (set_by_user(recipe, "model.name") || make_network(recipe.model, shape, classes)) return {};
+  Recipe fitted = recipe;
+  fitted.model.name = shape.height == 1 && shape.width > 1 ? "lstm" : "mlp";
+  give_way_to_settings(fitted);
+  if (!make_network(fitted.model, shape, classes)) return {};
+  const std::string before = std::exchange(recipe, std::move(fitted)).model.name;
+  return fmt::format("model.name: \"{}\" instead of the recipe's \"{}\", which does not fit samples of {} x {} x {}",
+                     recipe.model.name, before, shape.height, shape.width, shape.channels);
+}
+
+// A client that is left out for good may be one of few.
+std::string keep_leftovers(Recipe& recipe) {
+  std::string& tail = recipe.grouping.tail;
+  const bool discards = tail.empty() || tail == "discard";
+  if (!forms_groups(recipe) || !grouper_has_key(recipe, "tail") || !discards || set_by_user(recipe, "grouping.tail")) {
+    return {};
+  }
+  tail = "merge";
+  return "grouping.tail: \"merge\" instead of the recipe's \"discard\", so that no client of yours is left out";
+}
+
+}  // namespace
+
+bool brings_own_data(const Recipe& recipe) {
+  if (!set_by_user(recipe, "data.source")) return false;
+  const Result<SourceState> state = source_state(recipe.data.source);
+  return state && state->kind == SourceKind::kFormat;
+}
+
+std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape) {
+  std::vector<std::string> notes;
+  if (!brings_own_data(recipe) || facts.clients_with_samples == 0) return notes;
+  if (std::string note = gave_way(recipe); !note.empty()) notes.push_back(std::move(note));
+  if (std::string note = fit_network(recipe, shape, facts.classes); !note.empty()) notes.push_back(std::move(note));
+  if (std::string note = keep_leftovers(recipe); !note.empty()) notes.push_back(std::move(note));
+  const Recipe before = recipe;
+  for (Status status = check_recipe_for(recipe, facts); !status; status = check_recipe_for(recipe, facts)) {
+    const bool lowered = std::ranges::any_of(kAdjustable, [&](const Adjustable& number) {
+      return !set_by_user(recipe, number.key) && number.lower(recipe, facts);
+    });
+    if (!lowered) break;
+  }
+  for (const Adjustable& number : kAdjustable) {
+    const Key& key = *find_key(number.key);
+    const std::string value = key.get(recipe);
+    if (value == key.get(before)) continue;
+    notes.push_back(fmt::format("{}: {} instead of the recipe's {}, for {} clients with {} samples together",
+                                number.key, value, key.get(before).empty() ? "default" : key.get(before),
+                                facts.clients_with_samples, facts.samples));
+  }
+  return notes;
+}
+
+}  // namespace muster

@@ -1,0 +1,22 @@
+// A built-in recipe meets a user's own data. Numbers and networks that were chosen for the recipe's own data set, and
+// cannot work with the user's, are replaced by ones that can. What the user set is never touched.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/samples.h"
+#include "recipe/facts.h"
+#include "recipe/recipe.h"
+
+namespace muster {
+
+// Whether a setting replaced the recipe's data by files of the user's own.
+[[nodiscard]] bool brings_own_data(const Recipe& recipe);
+
+// Changes what check_recipe_for() and make_network() would refuse, as far as it goes, and says so, a note for each
+// change; the first note names the keys of the recipe's file that gave way when the data were set. Does nothing unless
+// brings_own_data(). What it cannot mend is left for check_recipe_for() to refuse.
+[[nodiscard]] std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape);
+
+}  // namespace muster
