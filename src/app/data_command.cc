@@ -103,6 +103,7 @@ Result<std::unique_ptr<FederatedData>> load(const Arguments& arguments) {
   recipe.seed = arguments.seed;
   choose_source(arguments.source, recipe.data);
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
+  MUSTER_TRY(check_data_settings(recipe));
   return make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed));
 }
 

@@ -256,6 +256,28 @@ Status check_data(const Recipe& r) {
   return {};
 }
 
+// The key, or the condition, is about the data: what other sections choose says nothing about those.
+bool concerns_data(std::string_view name) {
+  return name.empty() || name.starts_with("data.");
+}
+
+Status check_data_effects(const Recipe& recipe) {
+  for (const Key& key : recipe_key_table()) {
+    const std::string name = full_name(key.info);
+    const auto given = std::ranges::find(recipe.given, name, &GivenKey::key);
+    if (given == recipe.given.end()) continue;
+    if (!concerns_data(name) && name != "seed") {
+      return usage_error("{}: {}: {} has no effect on the data; want keys of [data], or seed", given->where, name,
+                         given->value);
+    }
+    for (const Condition& condition : key.conditions) {
+      if (!concerns_data(condition.choice) || condition.holds(recipe)) continue;
+      return usage_error("{}: {}: {} {}", given->where, name, given->value, why_no_effect(condition, recipe));
+    }
+  }
+  return {};
+}
+
 Status check_simulated_time(const Recipe& r) {
   MUSTER_TRY(check_cost(r.cost, r.local.objective.name));
   if (prices_chains(r) && !trains_in_sequence(r) && forms_groups(r)) {
@@ -281,6 +303,12 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_local(r));
   MUSTER_TRY(check_data(r));
   return check_simulated_time(r);
+}
+
+Status check_data_settings(const Recipe& r) {
+  MUSTER_TRY(check_values(r));
+  MUSTER_TRY(check_data_effects(r));
+  return check_data(r);
 }
 
 }  // namespace muster

@@ -109,6 +109,9 @@ struct RecipeKey {
 // reason. What only the data can tell is checked by check_recipe_for() (recipe/facts.h).
 [[nodiscard]] Status check_recipe(const Recipe& recipe);
 
+// The same for a recipe of which only the data are used: a key of any other section but `seed` has no effect on them.
+[[nodiscard]] Status check_data_settings(const Recipe& recipe);
+
 // Which rule places clients that are in no group: the recipe's. Where it names none: by the losses of the groups'
 // models if an event forms the groups, which happens once; else nobody is placed before the next regrouping.
 [[nodiscard]] std::string newcomer_rule_of(const Recipe& recipe);

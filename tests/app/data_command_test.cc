@@ -59,6 +59,24 @@ TEST(DataInspect, CountsPerClassAndClient) {
   EXPECT_THAT(*text, HasSubstr("min 1500 / mean 1500.0 / max 1500"));
 }
 
+// A setting has an effect on what is shown, or is refused.
+TEST(DataInspect, RefusesSettingsWithoutEffect) {
+  const auto law = run("data inspect blobs --set data.partition=iid --set data.alpha=0.1");
+  ASSERT_FALSE(law.ok());
+  EXPECT_EQ(law.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(law.error().message, HasSubstr("data.alpha: 0.1 has no effect with data.partition = \"iid\""));
+  const auto section = run("data partition blobs --set local.epochs=2");
+  ASSERT_FALSE(section.ok());
+  EXPECT_THAT(section.error().message, HasSubstr("local.epochs: 2.0 has no effect on the data"));
+  const auto values = run("data inspect blobs --set data.samples-min=5 --set data.samples-max=4");
+  ASSERT_FALSE(values.ok());
+  EXPECT_THAT(values.error().message, HasSubstr("data.samples-min: 5, want <= data.samples-max = 4"));
+  // In a run exemplars need a profile that is asked on them; here they are counted.
+  const auto exemplars = run("data inspect blobs --json --set data.exemplars=2 --set seed=3");
+  ASSERT_TRUE(exemplars.ok()) << exemplars.error().message;
+  EXPECT_EQ(json::parse(*exemplars)["exemplars"], 20);
+}
+
 TEST(DataInspect, TakesAFileOfOnesOwn) {
   const ScratchFolder scratch;
   const fs::path file = scratch / "own.csv";
