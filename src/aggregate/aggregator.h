@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "solver/local_solver.h"
+#include "solver/local_task.h"
 
 namespace muster {
 

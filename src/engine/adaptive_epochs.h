@@ -8,7 +8,7 @@
 
 #include "engine/loss_history.h"
 #include "engine/round_observer.h"
-#include "solver/local_solver.h"
+#include "solver/local_options.h"
 
 namespace muster {
 

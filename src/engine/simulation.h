@@ -9,6 +9,7 @@
 #include "engine/round_observer.h"
 #include "recipe/recipe.h"
 #include "record/run_record.h"
+#include "solver/solver_times.h"
 
 namespace muster {
 

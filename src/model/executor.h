@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/executor_times.h"
 #include "model/network.h"
 
 namespace muster {
@@ -35,21 +36,6 @@ struct StepRule {
 struct BatchResult {
   double loss_sum = 0;  // sum over the batch, before the step
   std::uint32_t correct = 0;
-};
-
-// Where an executor's time goes, in seconds. Layers in the order of the network, a composite before its parts (and
-// without their time).
-struct ExecutorTimes {
-  struct LayerTime {
-    std::string name;
-    double forward_s = 0;
-    double backward_s = 0;  // with the step of the weights, for plain SGD
-  };
-  std::vector<LayerTime> layers;
-  double loss_s = 0;
-  double step_s = 0;   // momentum and Adam
-  double load_s = 0;   // from the flat vector, and products of fixed rows
-  double store_s = 0;  // and back
 };
 
 // Not thread-safe: one per worker. Preconditions on sizes are checked (a violation is a bug).

@@ -17,7 +17,7 @@
 #include "model/network.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
-#include "solver/local_solver.h"
+#include "solver/local_options.h"
 #include "train/group_trainer.h"
 
 namespace muster {

@@ -4,88 +4,20 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/rows.h"
 #include "clients/client_state.h"
-#include "clients/dropped.h"
 #include "data/federated_data.h"
 #include "model/executor.h"
+#include "solver/local_options.h"
+#include "solver/local_task.h"
 #include "solver/objective.h"
+#include "solver/solver_times.h"
 
 namespace muster {
-
-// The [local] section of a recipe.
-struct LocalOptions {
-  double epochs = 1;                   // may be fractional: 1.5 is one epoch and half the batches of another
-  std::optional<std::uint32_t> steps;  // mini-batch steps instead of epochs
-  std::uint32_t batch_size = 32;
-  double learning_rate = 0.01;
-  double learning_rate_decay = 1;  // factor per round
-  double momentum = 0;
-  double weight_decay = 0;
-  std::string optimizer = "sgd";         // sgd | adam
-  std::optional<double> adapt_epochs;    // growth of the epochs of clients that lag behind; not set: all train `epochs`
-  double loss_tolerance = 0.02;          // a client lags if its summed loss exceeds the largest client's by this share
-  std::string epoch_rounding = "round";  // round | ceil | fractional: of adapted epochs
-  bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
-  std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
-  ObjectiveOptions objective;
-};
-
-struct LocalUpdate {
-  ClientId client;
-  std::vector<float> model;    // the flat vector after training
-  std::vector<float> payload;  // what the objective sends besides it; may be empty
-  std::uint32_t samples = 0;   // the client's training samples: its weight
-  std::uint64_t steps = 0;
-  std::uint64_t samples_trained = 0;
-  double loss = 0;                   // mean over the samples of the last epoch, each before its step
-  std::optional<double> loss_after;  // mean over all samples after training, where it was asked for
-};
-
-using TrainReply = std::variant<LocalUpdate, Dropped>;
-
-// How long a client trains.
-struct LocalWork {
-  double epochs = 1;
-  std::optional<std::uint32_t> steps;  // instead of epochs
-};
-
-struct TrainTask {
-  ClientId client;
-  std::uint32_t round = 0;
-  std::uint32_t part = 0;            // tells repeated visits of one client in one round apart
-  std::span<const float> model;      // as received
-  std::span<const float> broadcast;  // for the objective; may be empty
-  double work = 1;                   // share of the usual epochs or steps, for stragglers
-  bool own_model = false;            // start from, and keep, the client's own model (local training without a server)
-  std::optional<double> epochs;      // instead of the recipe's
-  bool measure = false;              // report the loss after training
-  // Set for a trial, and says how long it is. The client minimises its own loss alone, and nothing of it is kept.
-  std::optional<LocalWork> trial;
-};
-
-struct Evaluation {
-  std::uint64_t samples = 0;
-  std::uint64_t correct = 0;
-  double loss_sum = 0;
-};
-
-// Where a solver's time goes, in seconds.
-struct SolverTimes {
-  double train_s = 0;     // all of train(), of which
-  double samples_s = 0;   // having the client's samples (virtual clients generate them)
-  double gather_s = 0;    // batches as floats
-  double evaluate_s = 0;  // all of evaluate() and evaluate_client()
-  ExecutorTimes executor;
-};
 
 // One per worker; not thread-safe. `data`, `objective` and `states` outlive it and are shared.
 class LocalSolver {

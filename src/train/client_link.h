@@ -7,9 +7,11 @@
 #include "base/result.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
-#include "solver/local_solver.h"
+#include "solver/local_task.h"
 
 namespace muster {
+
+class LocalSolver;
 
 struct EvaluateTask {
   ClientId client;

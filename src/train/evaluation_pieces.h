@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/federated_data.h"
+#include "solver/local_solver.h"
 #include "train/federation.h"
 
 namespace muster {

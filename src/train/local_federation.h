@@ -9,6 +9,7 @@
 #include "clients/client_state.h"
 #include "data/federated_data.h"
 #include "plan/plan.h"
+#include "solver/local_solver.h"
 #include "train/evaluation_pieces.h"
 #include "train/federation.h"
 #include "train/thread_host.h"

@@ -1,0 +1,30 @@
+// LocalOptions: how a client trains on its own samples.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "solver/objective.h"
+
+namespace muster {
+
+// The [local] section of a recipe.
+struct LocalOptions {
+  double epochs = 1;                   // may be fractional: 1.5 is one epoch and half the batches of another
+  std::optional<std::uint32_t> steps;  // mini-batch steps instead of epochs
+  std::uint32_t batch_size = 32;
+  double learning_rate = 0.01;
+  double learning_rate_decay = 1;  // factor per round
+  double momentum = 0;
+  double weight_decay = 0;
+  std::string optimizer = "sgd";         // sgd | adam
+  std::optional<double> adapt_epochs;    // growth of the epochs of clients that lag behind; not set: all train `epochs`
+  double loss_tolerance = 0.02;          // a client lags if its summed loss exceeds the largest client's by this share
+  std::string epoch_rounding = "round";  // round | ceil | fractional: of adapted epochs
+  bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
+  std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
+  ObjectiveOptions objective;
+};
+
+}  // namespace muster
