@@ -99,6 +99,7 @@ Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& optio
 Result<RunSummary> resume(const std::string& run, const std::vector<std::string>& settings,
                           const SimulationOptions& options) {
   MUSTER_ASSIGN(RunFolder folder, RunFolder::open(options.out, run));
+  MUSTER_TRY(folder.lock());
   MUSTER_ASSIGN(Recipe recipe, load_recipe((folder.path() / "recipe.toml").string()));
   const std::span<const std::string_view> may_change = resumable_keys();
   for (const std::string& setting : settings) {

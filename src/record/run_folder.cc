@@ -36,7 +36,11 @@ Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std:
   const std::string id = fmt::format("{}-s{}-{}", safe.empty() ? "run" : safe, seed, stamp);
   for (int attempt = 1; attempt < 1000; ++attempt) {
     const std::filesystem::path path = out / (attempt == 1 ? id : fmt::format("{}-{}", id, attempt));
-    if (::mkdir(path.c_str(), 0755) == 0) return RunFolder(path);
+    if (::mkdir(path.c_str(), 0755) == 0) {
+      RunFolder made(path);
+      MUSTER_TRY(made.lock());
+      return made;
+    }
     if (errno != EEXIST) return failure("{}: cannot create folder: {}", path.string(), std::strerror(errno));
   }
   return failure("{}: 999 runs of this name exist already", (out / id).string());
@@ -50,6 +54,11 @@ Result<RunFolder> RunFolder::open(const std::filesystem::path& out, const std::s
     if (std::filesystem::is_regular_file(clean / "recipe.toml", ignored)) return RunFolder(clean);
   }
   return usage_error("{}: no run there; want a run's folder, or its id under {}", run, out.string());
+}
+
+Status RunFolder::lock() {
+  MUSTER_ASSIGN(lock_, RunLock::take(path_));
+  return {};
 }
 
 Status RunFolder::write(const std::string& file, std::string_view content) const {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "record/run_lock.h"
 #include "record/run_record.h"
 
 namespace muster {
@@ -20,10 +21,14 @@ namespace muster {
 class RunFolder {
  public:
   // A new folder under `out`, named after the recipe, the seed and the time.
+  // Locked, as below.
   [[nodiscard]] static Result<RunFolder> create(const std::filesystem::path& out, const std::string& recipe,
                                                 std::uint64_t seed);
-  // An existing one, by path or by id under `out`.
+  // An existing one, by path or by id under `out`. Whoever writes to it takes lock() first.
   [[nodiscard]] static Result<RunFolder> open(const std::filesystem::path& out, const std::string& run);
+
+  // Keeps other processes from running it as long as the object lives. Fails if one of them does.
+  [[nodiscard]] Status lock();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::string id() const { return path_.filename().string(); }
@@ -45,6 +50,7 @@ class RunFolder {
   [[nodiscard]] Status append(const std::string& file, std::string_view line);
 
   std::filesystem::path path_;
+  RunLock lock_;
 };
 
 }  // namespace muster
