@@ -122,7 +122,11 @@ void Command::set_footer(const std::string& text) {
 }
 
 void Command::set_action(std::function<Status()> action) {
-  app_->callback([action = std::move(action), outcome = outcome_] { *outcome = action(); });
+  app_->callback([action = std::move(action), outcome = outcome_] { outcome->status = action(); });
+}
+
+void Command::set_exit_status(int status) {
+  outcome_->exit_status = status;
 }
 
 CommandLine::CommandLine(const std::string& program, const std::string& summary, const std::string& version)
@@ -145,7 +149,7 @@ Status CommandLine::run(std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     return usage_error("{}; `{} --help` shows what is accepted", misuse(*app_, error), app_->get_name());
   }
-  return outcome_;
+  return outcome_.status;
 }
 
 }  // namespace muster

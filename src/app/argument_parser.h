@@ -61,12 +61,18 @@ class Command {
   void set_footer(const std::string& text);
   // Called when the line names this command and is complete.
   void set_action(std::function<Status()> action);
+  // For an action that succeeds and yet ends the program with another status than 0.
+  void set_exit_status(int status);
 
  private:
   friend class CommandLine;
-  Command(CLI::App* app, Status* outcome) : app_(app), outcome_(outcome) {}
+  struct Outcome {
+    Status status;
+    int exit_status = 0;
+  };
+  Command(CLI::App* app, Outcome* outcome) : app_(app), outcome_(outcome) {}
   CLI::App* app_;
-  Status* outcome_;
+  Outcome* outcome_;
 };
 
 class CommandLine {
@@ -78,10 +84,12 @@ class CommandLine {
   // Runs the action the words (without the program's own name) ask for and returns its outcome; a line that is not
   // understood is a usage error. Help and version go to stdout.
   [[nodiscard]] Status run(std::vector<std::string> words);
+  // What the program ends with after a run without an error.
+  [[nodiscard]] int exit_status() const { return outcome_.exit_status; }
 
  private:
   std::unique_ptr<CLI::App> app_;
-  Status outcome_;
+  Command::Outcome outcome_;
 };
 
 }  // namespace muster

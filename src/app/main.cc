@@ -9,7 +9,8 @@
 namespace muster {
 namespace {
 
-Status run(int argc, char** argv) {
+// The exit status of a line that did what it was asked to.
+Result<int> run(int argc, char** argv) {
   CommandLine line("muster", "Muster: grouped federated learning on ordinary computers", "muster " MUSTER_VERSION);
   Command program = line.program();
   program.set_footer(
@@ -22,7 +23,8 @@ Status run(int argc, char** argv) {
   add_group_command(program);
   add_data_command(program);
   add_bench_command(program);
-  return line.run({argv + 1, argv + argc});
+  MUSTER_TRY(line.run({argv + 1, argv + argc}));
+  return line.exit_status();
 }
 
 }  // namespace
@@ -30,8 +32,8 @@ Status run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    const muster::Status outcome = muster::run(argc, argv);
-    if (outcome) return 0;
+    const muster::Result<int> outcome = muster::run(argc, argv);
+    if (outcome) return *outcome;
     std::fprintf(stderr, "muster: %s\n", outcome.error().message.c_str());
     return outcome.error().code == muster::ErrorCode::kUsage ? 2 : 1;
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,7 @@ namespace muster {
 namespace {
 
 std::atomic<bool> interrupted{false};
+std::atomic<int> interrupted_by{0};  // the first signal
 
 // The first Ctrl-C lets the round finish and saves; a second one ends the program at once.
 extern "C" void on_interrupt(int signal_number) {
@@ -24,6 +25,7 @@ extern "C" void on_interrupt(int signal_number) {
     std::raise(signal_number);
     return;
   }
+  interrupted_by = signal_number;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
 }
 
@@ -71,14 +73,17 @@ std::string accuracy_line(const RunSummary& s) {
   return line;
 }
 
-// What to do next; "" where nothing went wrong.
-std::string advice(const RunSummary& s) {
-  if (s.stopped == StopReason::kInterrupted) {
-    return fmt::format("saved after round {}; continue with: muster run --resume {}", s.rounds, s.dir.string());
-  }
+// What went wrong with the result, in a word, and what to do about it; empty where nothing did.
+struct Trouble {
+  std::string_view what;
+  std::string_view advice;
+};
+Trouble trouble(const RunSummary& s) {
+  if (s.stopped == StopReason::kInterrupted) return {};
   if (s.stopped == StopReason::kDiverged) {
-    return "the run diverged; lower local.learning-rate, or try data.normalize=true";
+    return {"diverged", "lower local.learning-rate, or try data.normalize=true"};
   }
+  if (s.evaluated_round == 0) return {"evaluated", "nothing; for test samples set data.test-fraction, e.g. 0.2"};
   return {};
 }
 
@@ -95,9 +100,23 @@ void print_summary(const RunSummary& s) {
              s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
   fmt::print("  signature  {}\n", s.signature);
   fmt::print("  folder     {}\n", s.dir.string());
+  if (const Trouble found = trouble(s); !found.what.empty()) fmt::print("  {:<10} {}\n", found.what, found.advice);
 }
 
-Status run(const RunArguments& arguments) {
+// What a reader of JSON would miss, and how to go on after an interruption: on stderr.
+void print_advice(const RunSummary& s, bool json) {
+  const Trouble found = trouble(s);
+  if (s.stopped == StopReason::kInterrupted) {
+    std::fprintf(stderr, "muster: saved after round %u; continue with: muster run --resume %s\n", s.rounds,
+                 s.dir.c_str());
+  } else if (json && s.stopped == StopReason::kDiverged) {
+    std::fprintf(stderr, "muster: the run diverged; %s\n", std::string(found.advice).c_str());
+  } else if (json && !found.what.empty()) {
+    std::fprintf(stderr, "muster: evaluated %s\n", std::string(found.advice).c_str());
+  }
+}
+
+Result<RunSummary> run(const RunArguments& arguments) {
   SimulationOptions options;
   options.threads = arguments.threads;
   options.out = arguments.out;
@@ -127,9 +146,8 @@ Status run(const RunArguments& arguments) {
     print_summary(summary);
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
-  const std::string hint = advice(summary);
-  if (!hint.empty() && !arguments.quiet) std::fprintf(stderr, "muster: %s\n", hint.c_str());
-  return {};
+  if (!arguments.quiet) print_advice(summary, arguments.json);
+  return summary;
 }
 
 }  // namespace
@@ -158,12 +176,14 @@ void add_run_command(Command program) {
       "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
-  command.set_action([arguments, recipe]() -> Status {
+  command.set_action([arguments, recipe, command]() mutable -> Status {
     if (!arguments->resume.empty() && recipe.given()) {
       return usage_error("--resume {}: a resumed run keeps its recipe; leave out '{}'", arguments->resume,
                          arguments->recipe);
     }
-    return run(*arguments);
+    MUSTER_ASSIGN(const RunSummary summary, run(*arguments));
+    if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(128 + interrupted_by);
+    return {};
   });
 }
 

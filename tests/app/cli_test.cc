@@ -107,8 +107,14 @@ TEST_F(Cli, ARunThatDivergesSaysWhatToTry) {
   EXPECT_TRUE(loud.err.ends_with("muster: the run diverged; lower local.learning-rate, or try data.normalize=true\n"))
       << loud.err;
   const Finished quiet = muster(small_run({"--rounds", "9", "--set", "local.learning-rate=1e38"}));
+  EXPECT_EQ(quiet.status, 0);
   EXPECT_THAT(quiet.out, HasSubstr(" no longer finite\n"));
+  EXPECT_TRUE(quiet.out.ends_with("  diverged   lower local.learning-rate, or try data.normalize=true\n")) << quiet.out;
   EXPECT_EQ(quiet.err, "");
+  std::erase(words, "--json");
+  const Finished printed = muster(words);
+  EXPECT_TRUE(printed.out.ends_with(quiet.out.substr(quiet.out.find("  diverged"))));
+  EXPECT_THAT(printed.err, Not(HasSubstr("diverged"))) << "once is enough";
 }
 
 TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
@@ -119,6 +125,8 @@ TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
               "data.path=" + file("no-tests.csv", csv), "--set", "model.name=softmax"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("  accuracy   not evaluated: there are no test samples\n"));
+  EXPECT_TRUE(finished.out.ends_with("  evaluated  nothing; for test samples set data.test-fraction, e.g. 0.2\n"))
+      << finished.out;
 }
 
 TEST_F(Cli, NamesThatAreNotUtf8DoNotStopTheResult) {
@@ -313,18 +321,85 @@ TEST_F(Cli, AKilledRunResumesToTheSameSignature) {
   }
 }
 
-TEST_F(Cli, CtrlCSavesAndSaysHowToContinue) {
-  Words words{MUSTER_BINARY,       "run",   "fedavg",          "--out",    runs(),  "--json", "--set",
-              "data.source=blobs", "--set", "data.clients=20", "--rounds", "100000"};
-  const Process process(scratch_, words);
-  for (int i = 0; i < 5000 && !std::filesystem::exists(runs()); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  process.kill(SIGINT);
-  const Finished finished = process.wait();
-  EXPECT_EQ(finished.status, 0) << finished.err;
+// A run without an end that has recorded a round, to be stopped by the test.
+class GoingOn : public Cli {
+ protected:
+  GoingOn()
+      : process_(scratch_, {MUSTER_BINARY, "run", "fedavg", "--out", runs(), "--json", "--set", "data.source=blobs",
+                            "--set", "data.clients=20", "--rounds", "100000000"}) {
+    for (int i = 0; i < 20000 && !recorded(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(recorded());
+  }
+  bool recorded() {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(runs(), error)) dir_ = entry.path();
+    return !dir_.empty() && std::filesystem::exists(dir_ / "rounds.jsonl");
+  }
+  // With files of its own for what it prints.
+  Finished beside(Words words) const {
+    words.insert(words.begin(), MUSTER_BINARY);
+    const ScratchFolder other;
+    return Process(other, words).wait();
+  }
+
+  std::filesystem::path dir_;
+  Process process_;
+};
+
+TEST_F(GoingOn, CtrlCSavesSaysHowToContinueAndExitsWith130) {
+  process_.kill(SIGINT);
+  const Finished finished = process_.wait();
+  EXPECT_EQ(finished.status, 130) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("--resume"));
   EXPECT_EQ(nlohmann::json::parse(finished.out)["stopped"], "interrupted");
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "summary.json"));
+}
+
+TEST_F(GoingOn, TermSavesAndExitsWith143) {
+  process_.kill(SIGTERM);
+  const Finished finished = process_.wait();
+  EXPECT_EQ(finished.status, 143) << finished.err;
+  EXPECT_EQ(nlohmann::json::parse(finished.out)["stopped"], "interrupted");
+}
+
+TEST_F(Cli, ASecondCtrlCEndsAtOnce) {
+  // A round that does not end.
+  Words words = small_run({"--set", "local.steps=1000000000"});
+  words.insert(words.begin(), MUSTER_BINARY);
+  const Process process(scratch_, words);
+  const auto said = [&] { return slurp(scratch_ / "stderr"); };
+  for (int i = 0; i < 20000 && !std::filesystem::exists(runs()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  process.kill(SIGINT);
+  for (int i = 0; i < 20000 && said().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_THAT(said(), HasSubstr("press Ctrl-C again to stop at once"));
+  process.kill(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.status, 128 + SIGINT);
+  EXPECT_EQ(finished.out, "") << "no result";
+}
+
+TEST_F(GoingOn, ResumingItIsRefusedAndLeavesItAlone) {
+  const Finished refused = beside({"run", "--resume", dir_.string(), "--quiet", "--json"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(dir_.string()), HasSubstr(fmt::format("process {} on ", process_.id())),
+                                 HasSubstr("wait until it ends")));
+  EXPECT_EQ(beside({"show", (dir_ / "recipe.toml").string()}).status, 0) << "readers need no lock";
+  process_.kill(SIGKILL);
+  process_.wait();
+  const auto round = [&](const Finished& finished) { return nlohmann::json::parse(finished.out)["rounds"]; };
+  const Finished resumed = beside({"run", "--resume", dir_.string(), "--quiet", "--json", "--set", "budget=1e-9"});
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_GT(round(resumed), 0);
+  // Every round once, in order: two writers would have mixed theirs.
+  std::ifstream record(dir_ / "rounds.jsonl");
+  std::uint64_t expected = 0;
+  for (std::string line; std::getline(record, line);) EXPECT_EQ(nlohmann::json::parse(line)["round"], ++expected);
+  EXPECT_EQ(round(resumed), expected);
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "lock"));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ class Process {
     }
   }
 
+  pid_t id() const { return child_; }
   void kill(int signal_number) const { ::kill(child_, signal_number); }
 
   Finished wait() const {
