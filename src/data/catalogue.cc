@@ -325,6 +325,20 @@ Status check_augment(const DataOptions& options, const Samples& samples) {
                      samples.shape.width, samples.shape.channels);
 }
 
+// What can only be said when the samples are as they will be trained on.
+void complete_preparation(const Source& source, RawData& data) {
+  Preparation& preparation = data.preparation;
+  preparation.source = source.name;
+  preparation.storage = data.train.storage;
+  preparation.shape = data.train.shape;
+  preparation.scale = data.train.scale;
+  preparation.offset = data.train.offset;
+  preparation.classes = data.class_names;
+  for (std::size_t c = preparation.classes.size(); c < data.train.classes; ++c) {
+    preparation.classes.push_back(fmt::format("{}", c));
+  }
+}
+
 SourceState state_of(const Source& source) {
   SourceState state{.name = std::string(source.name),
                     .summary = std::string(source.summary),
@@ -376,6 +390,7 @@ Result<RawData> read_source(const DataOptions& options, std::string& label) {
   }
   MUSTER_TRY(normalise(*source, options, data));
   MUSTER_TRY(check_augment(options, data.train));
+  complete_preparation(*source, data);
   return data;
 }
 
@@ -403,7 +418,7 @@ std::vector<CatalogueEntry> data_sources() {
       entry.keys.insert(entry.keys.end(), {"partition", "merge-test", "augment", "normalize"});
     }
     entry.keys.insert(entry.keys.end(), source.own_keys.begin(), source.own_keys.end());
-    entry.keys.insert(entry.keys.end(), {"clients", "test-fraction", "edges", "exemplars"});
+    entry.keys.insert(entry.keys.end(), {"clients", "test-fraction", "validation-fraction", "edges", "exemplars"});
   }
   return entries;
 }

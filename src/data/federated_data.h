@@ -11,6 +11,7 @@
 #include "base/catalogue_entry.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "data/preparation.h"
 #include "data/samples.h"
 
 namespace muster {
@@ -45,6 +46,13 @@ class FederatedData {
   [[nodiscard]] virtual SampleView train(ClientId client, SampleBuffer& buffer) const = 0;
   [[nodiscard]] virtual SampleView test(ClientId client, SampleBuffer& buffer) const = 0;
 
+  // Samples set aside from the client's training part to judge a model while it is trained (option
+  // `validation-fraction`); none by default.
+  [[nodiscard]] virtual std::uint32_t validation_count(ClientId) const { return 0; }
+  [[nodiscard]] virtual SampleView validation(ClientId, SampleBuffer&) const { return {}; }
+  // All clients' validation samples together; of virtual clients those whose tests the server has. Empty if none.
+  [[nodiscard]] virtual SampleView global_validation() const { return {}; }
+
   // The server's test set; empty view if there is none.
   [[nodiscard]] virtual SampleView global_test() const = 0;
   // A few samples per class held by the server, taken out of the test set (option `exemplars`); may be empty.
@@ -61,6 +69,12 @@ class FederatedData {
 
   // Name of a client in its source (writer or user id); "" if it has none.
   [[nodiscard]] virtual std::string client_name(ClientId) const { return {}; }
+  // How the samples came to be what they are; names neither columns nor classes if the source is not known.
+  [[nodiscard]] virtual const Preparation& preparation() const;
+  // Name of a class in its source; its number if it has none. May hold any bytes: see shown_text().
+  [[nodiscard]] std::string class_name(std::uint32_t label) const;
+  // What the user should know about the data, a line each, fit to be printed.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // One line for people, e.g. "fashion-mnist, dirichlet 0.1, 100 clients, 60000 train, 10000 test".
   [[nodiscard]] virtual std::string summary() const = 0;
 };
@@ -80,6 +94,7 @@ struct DataOptions {
   std::optional<std::uint32_t> samples_min;  // per client, where the partition draws sizes
   std::optional<std::uint32_t> samples_max;
   std::optional<double> test_fraction;  // of each client's samples, kept for its own test
+  double validation_fraction = 0;       // of each client's training samples, kept to judge models during training
   bool merge_test = false;              // the source's test set joins the training samples before they are divided
   std::uint32_t edges = 1;
   std::uint32_t exemplars = 0;    // per class, taken from the test set for the server
@@ -88,10 +103,15 @@ struct DataOptions {
   std::string label = "label";    // csv column or npz array
   std::string client = "client";
   std::string split = "split";
-  std::vector<std::uint32_t> shape;  // height, width, channels for flat rows
-  std::string missing = "error";     // csv cells that are empty or '?': error | mean
-  std::string embedding;             // GloVe text file for leaf sources
-  std::uint32_t words = 25;          // tokens per sentence
+  std::vector<std::uint32_t> shape;      // height, width, channels for flat rows
+  std::string missing = "error";         // csv cells that are empty, NA, ?, ...: error | mean | drop
+  std::string delimiter;                 // of a csv file: , | ; | tab | "|"; "" = found in the file
+  std::string decimal;                   // of a csv file: point | comma; "" = found in the file
+  std::vector<std::string> features;     // csv columns that are used; empty = all but label, client and split
+  std::vector<std::string> drop;         // csv columns that are not used
+  std::vector<std::string> categorical;  // csv columns of which each value is a feature, also if they are numbers
+  std::string embedding;                 // GloVe text file for leaf sources
+  std::uint32_t words = 25;              // tokens per sentence
 };
 
 // Reads the source and divides it among clients. Everything random comes from `seed`.

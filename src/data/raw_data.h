@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/preparation.h"
 #include "data/samples.h"
 
 namespace muster {
@@ -20,6 +21,11 @@ struct RawData {
   std::vector<std::string> client_names;
 
   std::vector<std::string> class_names;  // empty, or one per class
+
+  // Of a table: its columns and how they were read. The rest is filled in when the source is known as a whole.
+  Preparation preparation;
+  // What the user should know about the data, a line each.
+  std::vector<std::string> notes;
 };
 
 }  // namespace muster

@@ -5,12 +5,13 @@
 
 #include "data/edges.h"
 #include "data/partition.h"
+#include "data/shown_text.h"
 
 namespace muster {
 namespace {
 
 // Parts of the seed's kPartition and kSplit streams.
-enum Part : std::uint32_t { kTrain = 0, kLocalTest = 1, kImbalance = 2, kHoldOut = 3, kExemplars = 4 };
+enum Part : std::uint32_t { kTrain = 0, kLocalTest = 1, kImbalance = 2, kHoldOut = 3, kExemplars = 4, kValidation = 5 };
 
 class StoredData final : public FederatedData {
  public:
@@ -25,6 +26,11 @@ class StoredData final : public FederatedData {
   SampleView test(ClientId client, SampleBuffer&) const override {
     return {test_samples_, test_index_.of(client.value), turns(client)};
   }
+  std::uint32_t validation_count(ClientId client) const override { return validation_index_.size(client.value); }
+  SampleView validation(ClientId client, SampleBuffer&) const override {
+    return {&raw_.train, validation_index_.of(client.value), turns(client)};
+  }
+  SampleView global_validation() const override { return {&raw_.train, global_validation_, 0}; }
   SampleView global_test() const override { return {global_samples_, global_test_, 0}; }
   SampleView exemplars() const override { return {global_samples_, exemplars_, 0}; }
 
@@ -45,6 +51,8 @@ class StoredData final : public FederatedData {
     if (train_index_.owners.empty() || raw_.client_names.empty()) return {};
     return raw_.client_names[train_index_.owners[client.value]];
   }
+  const Preparation& preparation() const override { return raw_.preparation; }
+  std::vector<std::string> notes() const override { return raw_.notes; }
   std::string summary() const override { return summary_; }
 
  private:
@@ -58,7 +66,9 @@ class StoredData final : public FederatedData {
   const Samples* global_samples_ = nullptr;  // where the server's test set is: raw_.test if the source has one
   Division train_index_;
   Division test_index_;
+  Division validation_index_;
   std::vector<std::uint32_t> global_test_;
+  std::vector<std::uint32_t> global_validation_;
   std::vector<std::uint32_t> exemplars_;
   std::uint32_t edges_ = 1;
   std::string summary_;
@@ -96,14 +106,15 @@ Division rows_by_owner(const Division& train, std::span<const std::uint32_t> tes
   return test;
 }
 
-Division no_tests(std::uint32_t clients) {
+Division no_rows(std::uint32_t clients) {
   Division none;
   none.offsets.assign(clients + std::size_t{1}, 0);
   return none;
 }
 
 // Moves a random `fraction` of every client's rows (rounded, but never its last row) from `train` into the result.
-Division cut_tests(Division& train, double fraction, std::uint64_t seed) {
+// `part` names the streams that draw them.
+Division cut_rows(Division& train, double fraction, std::uint64_t seed, std::uint32_t part) {
   Division test;
   std::uint32_t out = 0;
   for (std::uint32_t k = 0; k < train.clients(); ++k) {
@@ -111,7 +122,7 @@ Division cut_tests(Division& train, double fraction, std::uint64_t seed) {
     const std::uint32_t size = train.size(k);
     auto count = static_cast<std::uint32_t>(size * fraction + 0.5);
     if (size > 0) count = std::min(count, size - 1);
-    Stream stream({.seed = seed, .purpose = Purpose::kSplit, .id = k});
+    Stream stream({.seed = seed, .purpose = Purpose::kSplit, .id = k, .part = part});
     for (std::uint32_t last = size; last > size - count; --last) {
       std::swap(train.rows[begin + last - 1], train.rows[begin + stream.below(last)]);
     }
@@ -132,6 +143,14 @@ void sort_rows(Division& division) {
   for (std::uint32_t k = 0; k < division.clients(); ++k) {
     std::sort(division.rows.begin() + division.offsets[k], division.rows.begin() + division.offsets[k + 1]);
   }
+}
+
+// Ascending, each once.
+std::vector<std::uint32_t> rows_of_all(const Division& division) {
+  std::vector<std::uint32_t> rows = division.rows;
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
 }
 
 void remove_rows(Division& division, const std::vector<bool>& removed) {
@@ -162,11 +181,14 @@ class Divider {
     MUSTER_TRY(divide_rows());
     sort_rows(data_->train_index_);
     sort_rows(data_->test_index_);
+    sort_rows(data_->validation_index_);
     set_global_test();
+    data_->global_validation_ = rows_of_all(data_->validation_index_);
     MUSTER_TRY(take_exemplars());
     MUSTER_TRY(check_edges(options_.edges, data_->clients()));
     data_->edges_ = options_.edges;
     data_->summary_ = summarise();
+    note_untrained_classes();
     return std::unique_ptr<FederatedData>(std::move(data_));
   }
 
@@ -187,6 +209,9 @@ class Divider {
     }
     if (options_.test_fraction && !(*options_.test_fraction >= 0 && *options_.test_fraction < 1)) {
       return usage_error("data.test-fraction: {}, want a number in [0, 1)", *options_.test_fraction);
+    }
+    if (!(options_.validation_fraction >= 0 && options_.validation_fraction < 1)) {
+      return usage_error("data.validation-fraction: {}, want a number in [0, 1)", options_.validation_fraction);
     }
     if (options_.imbalance && std::ranges::find(law_->keys, "imbalance") == law_->keys.end()) {
       return usage_error("data.imbalance: works with iid, label-groups and rotations, not with {}", law_->name);
@@ -209,9 +234,15 @@ class Divider {
     const double fraction = options_.test_fraction.value_or(source_tests ? 0.0 : 0.1);
     data_->test_samples_ = source_tests ? &raw.test : &raw.train;
 
-    if (law_->replicates && fraction > 0) return hold_out_and_divide(fraction);
-    MUSTER_ASSIGN(data_->train_index_, apply(raw.train, raw.train_clients, kTrain));
-    if (options_.imbalance) {
+    const bool hold_out = law_->replicates && (fraction > 0 || options_.validation_fraction > 0);
+    if (hold_out) {
+      MUSTER_TRY(hold_out_and_divide(fraction));
+      if (fraction > 0) return {};
+    } else {
+      MUSTER_ASSIGN(data_->train_index_, apply(raw.train, raw.train_clients, kTrain));
+      data_->validation_index_ = no_rows(data_->clients());
+    }
+    if (options_.imbalance && !hold_out) {
       Stream stream({.seed = seed_, .purpose = Purpose::kPartition, .part = kImbalance});
       reduce_shares(raw.train.labels, stream, data_->train_index_);
     }
@@ -221,9 +252,13 @@ class Divider {
       data_->test_index_ = rows_by_owner(data_->train_index_, raw.test_clients, raw.client_names.size());
     } else if (fraction > 0) {
       data_->test_samples_ = &raw.train;
-      data_->test_index_ = cut_tests(data_->train_index_, fraction, seed_);
+      data_->test_index_ = cut_rows(data_->train_index_, fraction, seed_, 0);
     } else {
-      data_->test_index_ = no_tests(data_->clients());
+      data_->test_index_ = no_rows(data_->clients());
+    }
+    if (options_.validation_fraction > 0 && !hold_out) {
+      sort_rows(data_->train_index_);  // the draw must not depend on how the test was cut
+      data_->validation_index_ = cut_rows(data_->train_index_, options_.validation_fraction, seed_, kValidation);
     }
     return {};
   }
@@ -239,8 +274,12 @@ class Divider {
     const auto held_out =
         std::min(static_cast<std::size_t>(static_cast<double>(rows.size()) * fraction + 0.5), rows.size() - 1);
     const std::span test_rows = std::span(rows).first(held_out);
-    const std::span train_rows = std::span(rows).subspan(held_out);
-    data_->test_samples_ = &all;
+    const std::size_t left = rows.size() - held_out;
+    const auto validated =
+        std::min(static_cast<std::size_t>(static_cast<double>(left) * options_.validation_fraction + 0.5), left - 1);
+    const std::span validation_rows = std::span(rows).subspan(held_out, validated);
+    const std::span train_rows = std::span(rows).subspan(held_out + validated);
+    if (held_out > 0) data_->test_samples_ = &all;
     const auto divide_some = [&](std::span<const std::uint32_t> some, Part part) -> Result<Division> {
       Samples labels_only;
       labels_only.classes = all.classes;
@@ -250,7 +289,13 @@ class Divider {
       return division;
     };
     MUSTER_ASSIGN(data_->train_index_, divide_some(train_rows, kTrain));
-    MUSTER_ASSIGN(data_->test_index_, divide_some(test_rows, kLocalTest));
+    data_->test_index_ = data_->validation_index_ = no_rows(data_->clients());
+    if (held_out > 0) {
+      MUSTER_ASSIGN(data_->test_index_, divide_some(test_rows, kLocalTest));
+    }
+    if (validated > 0) {
+      MUSTER_ASSIGN(data_->validation_index_, divide_some(validation_rows, kValidation));
+    }
     return {};
   }
 
@@ -261,7 +306,7 @@ class Divider {
                              .owner_count = static_cast<std::uint32_t>(data_->raw_.client_names.size()),
                              .clients = clients_};
     DataOptions options = options_;
-    if (part == kLocalTest) {
+    if (part != kTrain) {
       // Sizes asked for are those of the training part.
       options.samples_min.reset();
       options.samples_max.reset();
@@ -279,9 +324,30 @@ class Divider {
       return;
     }
     data_->global_samples_ = data_->test_samples_;
-    rows = data_->test_index_.rows;
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    rows = rows_of_all(data_->test_index_);
+  }
+
+  // A model cannot give a class it never saw: its test rows count as errors for ever.
+  void note_untrained_classes() {
+    const RawData& raw = data_->raw_;
+    std::vector<bool> trained(raw.train.classes, false);
+    for (const std::uint32_t row : data_->train_index_.rows) {
+      trained[static_cast<std::size_t>(raw.train.labels[row])] = true;
+    }
+    std::vector<bool> tested(raw.train.classes, false);
+    for (const std::uint32_t row : data_->global_test_) {
+      tested[static_cast<std::size_t>(data_->global_samples_->labels[row])] = true;
+    }
+    std::uint32_t count = 0;
+    std::string names;
+    for (std::uint32_t c = 0; c < raw.train.classes; ++c) {
+      if (trained[c] || !tested[c]) continue;
+      if (++count <= 5) names += fmt::format("{}'{}'", count > 1 ? ", " : "", shown_text(data_->class_name(c)));
+    }
+    if (count == 0) return;
+    data_->raw_.notes.push_back(fmt::format("{} of {} classes {} in test rows but in no training row: {}{}", count,
+                                            raw.train.classes, count == 1 ? "is" : "are", names,
+                                            count > 5 ? ", ..." : ""));
   }
 
   Status take_exemplars() {

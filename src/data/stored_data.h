@@ -15,6 +15,7 @@ namespace muster {
 // - each client's own test: the test rows of the same client where the source names them; the source's test set divided
 //   by the same law where the law plants clusters; otherwise, or when test-fraction is set, a random test-fraction of
 //   the client's rows (default: 0.1 if the source has no test set, else 0);
+// - each client's validation: a random validation-fraction of what is left of its rows (default: 0);
 // - the server's test set: the source's, or all clients' tests together if it has none;
 // - exemplars per class, taken out of the server's and the clients' tests.
 // `source` is the name for people. Errors name the key, its value and what is accepted.

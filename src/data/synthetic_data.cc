@@ -14,7 +14,15 @@ constexpr std::uint32_t kFeatures = 60;
 constexpr std::uint32_t kClasses = 10;
 
 // Parts of a client's kSynthetic stream: each can be drawn without the others.
-enum Part : std::uint32_t { kSize = 0, kModel = 1, kTrain = 2, kTest = 3, kSharedModel = 4, kExemplars = 5 };
+enum Part : std::uint32_t {
+  kSize = 0,
+  kModel = 1,
+  kTrain = 2,
+  kTest = 3,
+  kSharedModel = 4,
+  kExemplars = 5,
+  kValidation = 6
+};
 
 // What labels a client's samples, and where they lie.
 struct Labeller {
@@ -34,25 +42,19 @@ class SyntheticData final : public FederatedData {
         least_(options.samples_min),
         most_(options.samples_max),
         test_fraction_(options.test_fraction.value_or(0.1)),
+        validation_fraction_(options.validation_fraction),
         edges_(options.edges) {
     for (std::uint32_t j = 0; j < kFeatures; ++j) deviation_[j] = std::pow(j + 1.0, -0.6);
     if (iid_) draw_model(stream(0, kSharedModel), 0, shared_);
     shared_.centre.fill(0);
+    preparation_.source = options.source;
+    preparation_.shape = shape();
+    for (std::uint32_t c = 0; c < kClasses; ++c) preparation_.classes.push_back(fmt::format("{}", c));
   }
 
   Status fill_global_test(std::uint32_t exemplars) {
-    global_test_.shape = shape();
-    global_test_.classes = kClasses;
-    SampleBuffer buffer;
-    std::uint64_t total = 0;
-    for (std::uint32_t k = 0; k < std::min(clients_, kSyntheticTestClients); ++k) {
-      const SampleView own = test(ClientId{k}, buffer);
-      total += own.size();
-      global_test_.labels.insert(global_test_.labels.end(), own.samples->labels.begin(), own.samples->labels.end());
-      global_test_.floats.insert(global_test_.floats.end(), own.samples->floats.begin(), own.samples->floats.end());
-    }
-    std::vector<std::uint32_t> order(total);
-    std::iota(order.begin(), order.end(), 0u);
+    std::vector<std::uint32_t> order =
+        join_clients([&](ClientId client, SampleBuffer& buffer) { return test(client, buffer); }, global_test_);
     if (exemplars == 0) {
       global_rows_ = std::move(order);
       return {};
@@ -77,22 +79,33 @@ class SyntheticData final : public FederatedData {
     return {};
   }
 
+  void fill_global_validation() {
+    if (validation_fraction_ == 0) return;
+    global_validation_rows_ = join_clients(
+        [&](ClientId client, SampleBuffer& buffer) { return validation(client, buffer); }, global_validation_);
+  }
+
   std::uint32_t clients() const override { return clients_; }
   Shape shape() const override { return {1, 1, kFeatures}; }
   std::uint32_t classes() const override { return kClasses; }
-  std::uint32_t train_count(ClientId client) const override {
-    const std::uint32_t size = sample_count(client);
-    return size - test_part(size);
-  }
+  std::uint32_t train_count(ClientId client) const override { return train_part(sample_count(client)); }
   std::uint32_t test_count(ClientId client) const override { return test_part(sample_count(client)); }
   // A bound: to ask every client would be to draw every client's size.
-  std::uint32_t largest_train_count() const override { return largest() - test_part(largest()); }
+  std::uint32_t largest_train_count() const override { return train_part(largest()); }
   SampleView train(ClientId client, SampleBuffer& buffer) const override {
     return generate(client, kTrain, train_count(client), buffer);
   }
   SampleView test(ClientId client, SampleBuffer& buffer) const override {
     return generate(client, kTest, test_count(client), buffer);
   }
+  std::uint32_t validation_count(ClientId client) const override {
+    const std::uint32_t size = sample_count(client);
+    return size - test_part(size) - train_part(size);
+  }
+  SampleView validation(ClientId client, SampleBuffer& buffer) const override {
+    return generate(client, kValidation, validation_count(client), buffer);
+  }
+  SampleView global_validation() const override { return {&global_validation_, global_validation_rows_, 0}; }
   SampleView global_test() const override { return {&global_test_, global_rows_, 0}; }
   SampleView exemplars() const override { return {&global_test_, exemplar_rows_, 0}; }
 
@@ -108,6 +121,7 @@ class SyntheticData final : public FederatedData {
   }
   std::uint32_t edges() const override { return edges_; }
   std::uint32_t edge(ClientId client) const override { return edge_of(client, clients_, edges_); }
+  const Preparation& preparation() const override { return preparation_; }
   std::string summary() const override {
     const std::string name = iid_ ? std::string("synthetic-iid") : fmt::format("synthetic({}, {})", alpha_, beta_);
     return fmt::format("{}, {} virtual clients, {} test", name, clients_, global_rows_.size());
@@ -128,9 +142,30 @@ class SyntheticData final : public FederatedData {
   std::uint32_t largest() const { return most_.value_or(kSyntheticMostSamples); }
 
   // Rounded, but a client with samples always trains on one.
-  std::uint32_t test_part(std::uint32_t size) const {
+  static std::uint32_t share_of(std::uint32_t size, double fraction) {
     if (size == 0) return 0;
-    return std::min(static_cast<std::uint32_t>(size * test_fraction_ + 0.5), size - 1);
+    return std::min(static_cast<std::uint32_t>(size * fraction + 0.5), size - 1);
+  }
+  std::uint32_t test_part(std::uint32_t size) const { return share_of(size, test_fraction_); }
+  std::uint32_t train_part(std::uint32_t size) const {
+    const std::uint32_t left = size - test_part(size);
+    return left - share_of(left, validation_fraction_);
+  }
+
+  // The samples that `part_of` gives for the first clients, one after the other, and their row numbers.
+  template <typename PartOf>
+  std::vector<std::uint32_t> join_clients(PartOf part_of, Samples& joined) const {
+    joined.shape = shape();
+    joined.classes = kClasses;
+    SampleBuffer buffer;
+    for (std::uint32_t k = 0; k < std::min(clients_, kSyntheticTestClients); ++k) {
+      const SampleView own = part_of(ClientId{k}, buffer);
+      joined.labels.insert(joined.labels.end(), own.samples->labels.begin(), own.samples->labels.end());
+      joined.floats.insert(joined.floats.end(), own.samples->floats.begin(), own.samples->floats.end());
+    }
+    std::vector<std::uint32_t> rows(joined.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    return rows;
   }
 
   static void draw_model(Stream draws, double mean, Labeller& labeller) {
@@ -191,12 +226,16 @@ class SyntheticData final : public FederatedData {
   std::optional<std::uint32_t> least_;
   std::optional<std::uint32_t> most_;
   double test_fraction_;
+  double validation_fraction_;
   std::uint32_t edges_;
   std::array<double, kFeatures> deviation_;
   Labeller shared_;  // IID only
   Samples global_test_;
   std::vector<std::uint32_t> global_rows_;
   std::vector<std::uint32_t> exemplar_rows_;
+  Samples global_validation_;
+  std::vector<std::uint32_t> global_validation_rows_;
+  Preparation preparation_;
 };
 
 Status check(const DataOptions& options) {
@@ -223,6 +262,9 @@ Status check(const DataOptions& options) {
   if (options.test_fraction && !(*options.test_fraction >= 0 && *options.test_fraction < 1)) {
     return usage_error("data.test-fraction: {}, want a number in [0, 1)", *options.test_fraction);
   }
+  if (!(options.validation_fraction >= 0 && options.validation_fraction < 1)) {
+    return usage_error("data.validation-fraction: {}, want a number in [0, 1)", options.validation_fraction);
+  }
   return check_edges(options.edges, options.clients.value_or(100));
 }
 
@@ -232,6 +274,7 @@ Result<std::unique_ptr<FederatedData>> make_synthetic_data(const DataOptions& op
   MUSTER_TRY(check(options));
   auto data = std::make_unique<SyntheticData>(options, seed, iid);
   MUSTER_TRY(data->fill_global_test(options.exemplars));
+  data->fill_global_validation();
   return std::unique_ptr<FederatedData>(std::move(data));
 }
 

@@ -14,7 +14,7 @@ namespace muster {
 // B_k ~ N(0, beta), alpha and beta being standard deviations as in the authors' code; v_k ~ N(B_k, 1)^60,
 // x ~ N(v_k, diag(j^-1.2)), W_k ~ N(u_k, 1)^(60 x 10), b_k ~ N(u_k, 1)^10, y = argmax(x W_k + b_k).
 // IID: one W and b for all, v = 0. Keys: clients (100), alpha (1), beta (1), samples-min, samples-max, test-fraction
-// (0.1), edges, exemplars.
+// (0.1), validation-fraction (0), edges, exemplars.
 //
 // Two things are bounded so that a worker's buffer is: n_k is at most kSyntheticMostSamples (one client in 600 would be
 // larger), and the server's test set joins the tests of the first kSyntheticTestClients clients only.

@@ -90,6 +90,9 @@ void add_data(std::vector<Key>& keys) {
   data.add("test-fraction", &D::test_fraction, number(kBelowOne), "of each client's samples, kept for its own test")
       .otherwise("0 where the source has a test set, else 0.1")
       .only(data_key("test-fraction"));
+  data.add("validation-fraction", &D::validation_fraction, number(kBelowOne),
+           "of each client's training samples, kept to judge models while they are trained")
+      .only(data_key("validation-fraction"));
   data.add("merge-test", &D::merge_test, true_or_false(), "the source's test set is divided among the clients too")
       .only(data_key("merge-test"));
   data.add("edges", &D::edges, integer(1, 1'000'000), "edge servers that the clients are divided among")

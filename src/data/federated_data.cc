@@ -1,0 +1,15 @@
+#include "data/federated_data.h"
+
+namespace muster {
+
+const Preparation& FederatedData::preparation() const {
+  static const Preparation unknown;
+  return unknown;
+}
+
+std::string FederatedData::class_name(std::uint32_t label) const {
+  const std::vector<std::string>& names = preparation().classes;
+  return label < names.size() ? names[label] : fmt::format("{}", label);
+}
+
+}  // namespace muster

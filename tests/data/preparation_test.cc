@@ -1,0 +1,98 @@
+#include "data/preparation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace muster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Preparation table() {
+  return {.source = "csv",
+          .shape = {1, 1, 3},
+          .scale = {0.1f, 1, 1},
+          .offset = {-1e-30f, 0, 0},
+          .classes = {"no", "yes"},
+          .columns = {{.name = "age", .fill = 1.0 / 3},
+                      {.name = "colour",
+                       .kind = PreparedColumn::Kind::kOneHot,
+                       .categories = {"dark red", "gr\"ün\n"},
+                       .fill = 1}},
+          .label = "sick",
+          .client = "site",
+          .split = "part",
+          .delimiter = '\t',
+          .decimal = DecimalMark::kComma,
+          .encoding = TextEncoding::kUtf16};
+}
+
+Preparation images() {
+  return {.source = "cifar10",
+          .storage = Samples::Storage::kBytes,
+          .shape = {32, 32, 3},
+          .scale = {0.5f, std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()},
+          .offset = {0.25f, 0, -3},
+          .classes = {"cat", "dog"}};
+}
+
+std::string error_of(std::string_view json) {
+  const auto parsed = parse_preparation(json);
+  return parsed ? std::string("no error") : parsed.error().message;
+}
+
+TEST(Preparation, IsTheSameAfterWritingAndReading) {
+  Preparation sentences{.source = "leaf",
+                        .storage = Samples::Storage::kTokens,
+                        .shape = {1, 25, 1},
+                        .classes = {"0", "1"},
+                        .vocabulary = {"", "the"}};
+  for (const Preparation& preparation : {table(), images(), sentences, Preparation{}}) {
+    const auto back = parse_preparation(to_json(preparation));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, preparation) << to_json(preparation);
+  }
+}
+
+TEST(Preparation, NamesFeatures) {
+  EXPECT_THAT(feature_names(table()), ElementsAre("age", "colour=dark red", "colour=gr\"ün\n"));
+  EXPECT_EQ(feature_names(images()), std::vector<std::string>(3072));
+}
+
+TEST(Preparation, RefusesWhatItDidNotWrite) {
+  EXPECT_THAT(error_of(""), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("want an object"));
+  EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of(R"({"source":7})"), HasSubstr("source: want text"));
+  EXPECT_THAT(error_of(R"({"storage":"bits"})"), HasSubstr("storage: an unknown word"));
+  EXPECT_THAT(error_of(R"({"shape":[1,2]})"), HasSubstr("shape: want height"));
+  EXPECT_THAT(error_of(R"({"shape":[1,0,2]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(error_of(R"({"shape":[1,-1,2]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(error_of(R"({"shape":[65536,65536,65536]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(error_of(R"({"scale":[1e39],"offset":[0]})"), HasSubstr("scale: want finite"));
+  EXPECT_THAT(error_of(R"({"scale":[1]})"), HasSubstr("offset: want as many"));
+  EXPECT_THAT(error_of(R"({"scale":[1,2],"offset":[0,0]})"), HasSubstr("scale: want one number"));
+  EXPECT_THAT(error_of(R"({"scale":["1"]})"), HasSubstr("scale: want a list of numbers"));
+  EXPECT_THAT(error_of(R"({"classes":["a","a"]})"), HasSubstr("classes: a name comes twice"));
+  EXPECT_THAT(error_of(R"({"classes":[1]})"), HasSubstr("classes: want a list of texts"));
+  EXPECT_THAT(error_of(R"({"delimiter":"ab"})"), HasSubstr("delimiter"));
+  EXPECT_THAT(error_of(R"({"delimiter":"a"})"), HasSubstr("delimiter"));
+  EXPECT_THAT(error_of(R"({"columns":{}})"), HasSubstr("columns: want a list"));
+  EXPECT_THAT(error_of(R"({"columns":[3]})"), HasSubstr("columns[0].: want an object"));
+  EXPECT_THAT(error_of(R"({"columns":[{"kind":"number"}]})"), HasSubstr("columns[0].name: missing"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"},{"name":"a"}],"shape":[1,1,2]})"), HasSubstr("column comes twice"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"}],"label":"a"})"), HasSubstr("column comes twice"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"}],"shape":[1,1,2]})"), HasSubstr("columns: want as many features"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","kind":"one-hot"}]})"), HasSubstr("needs at least one"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","categories":["x"]}]})"), HasSubstr("a column of numbers has none"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","kind":"one-hot","categories":["x"],"fill":1}]})"),
+              HasSubstr("fill: want the index"));
+  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","fill":"x"}]})"), HasSubstr("fill: want a finite number"));
+}
+
+}  // namespace
+}  // namespace muster
