@@ -11,11 +11,13 @@ void add_bench_command(Command program) {
   bench.set_footer(
       "Examples:\n  muster bench train --workload a,f --seconds 10 --json\n  muster bench scale\n"
       "  muster bench grouping\n"
+      "  muster bench csv\n"
       "  muster bench phases fedavg --set model.name=cnn --rounds 5");
   add_bench_train_command(bench);
   add_bench_scale_command(bench);
   add_bench_grouping_command(bench);
   add_bench_phases_command(bench);
+  add_bench_csv_command(bench);
 }
 
 }  // namespace muster

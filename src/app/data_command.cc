@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "data/catalogue.h"
 #include "data/picture.h"
+#include "data/shown_text.h"
 #include "recipe/recipe.h"
 #include "record/json_text.h"
 
@@ -90,7 +91,7 @@ void choose_source(const std::string& typed, DataOptions& options) {
   options.source = typed;
   std::error_code error;
   if (!fs::is_regular_file(typed, error)) return;
-  for (const auto& [ending, source] : {std::pair(".csv", "csv"), {".npz", "npz"}, {".json", "leaf"}}) {
+  for (const auto& [ending, source] : {std::pair(".csv", "csv"), {".tsv", "csv"}, {".npz", "npz"}, {".json", "leaf"}}) {
     if (typed.ends_with(ending) || typed.ends_with(std::string(ending) + ".gz")) {
       options.source = source;
       options.path = typed;
@@ -154,6 +155,10 @@ Figures figures_of(const FederatedData& data) {
   return figures;
 }
 
+bool has_client_names(const FederatedData& data) {
+  return data.clients() > 0 && !data.client_name({0}).empty();
+}
+
 Json json_of(const FederatedData& data, const Figures& figures) {
   const Shape shape = data.shape();
   Json json = {{"summary", data.summary()},
@@ -173,7 +178,24 @@ Json json_of(const FederatedData& data, const Figures& figures) {
   json["class_samples"] = figures.class_samples;
   json["class_clients"] = figures.class_clients;
   json["counted_clients"] = figures.counted;
+  json["class_names"] = Json::array();
+  for (std::uint32_t c = 0; c < data.classes(); ++c) json["class_names"].push_back(data.class_name(c));
+  json["client_names"] = Json::array();
+  if (has_client_names(data)) {
+    for (std::uint32_t k = 0; k < data.clients(); ++k) json["client_names"].push_back(data.client_name({k}));
+  }
+  json["feature_names"] = Json::array();
+  if (!data.preparation().columns.empty()) json["feature_names"] = feature_names(data.preparation());
+  json["notes"] = data.notes();
   return json;
+}
+
+std::string features_line(const Preparation& preparation) {
+  constexpr std::size_t kShown = 20;
+  const std::vector<std::string> names = feature_names(preparation);
+  std::string text = "features ";
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i > 0 ? ", " : "") + shown_text(names[i]);
+  return text + (names.size() > kShown ? fmt::format(", ... ({})\n", names.size()) : "\n");
 }
 
 std::string describe(const FederatedData& data, const Figures& figures) {
@@ -186,11 +208,16 @@ std::string describe(const FederatedData& data, const Figures& figures) {
                   figures.largest, figures.empty, figures.classes_per_client);
   text += fmt::format("samples  {} train, {} in clients' tests, {} in the server's test, {} exemplars\n", figures.train,
                       figures.local_test, data.global_test().size(), data.exemplars().size());
-  text += fmt::format("edges    {}\n\n", data.edges());
+  text += fmt::format("edges    {}\n", data.edges());
+  if (!data.preparation().columns.empty()) text += features_line(data.preparation());
+  for (const std::string& note : data.notes()) text += fmt::format("note     {}\n", note);
+  text += "\n";
   if (figures.counted < data.clients()) text += fmt::format("of the first {} clients:\n", figures.counted);
   text += fmt::format("{:>6} {:>10} {:>10}\n", "class", "samples", "clients");
   for (std::uint32_t c = 0; c < data.classes(); ++c) {
-    text += fmt::format("{:>6} {:>10} {:>10}\n", c, figures.class_samples[c], figures.class_clients[c]);
+    text += fmt::format("{:>6} {:>10} {:>10}", c, figures.class_samples[c], figures.class_clients[c]);
+    const std::string name = data.class_name(c);
+    text += name == fmt::format("{}", c) ? "\n" : "  " + shown_text(name) + "\n";
   }
   constexpr std::uint32_t kShown = 20;
   if (data.classes() > 20) return text;
@@ -198,7 +225,7 @@ std::string describe(const FederatedData& data, const Figures& figures) {
   for (std::uint32_t k = 0; k < std::min(data.clients(), kShown); ++k) {
     text += fmt::format("{:>6}", k);
     for (const std::uint32_t count : data.label_counts({k})) text += fmt::format(" {:>6}", count);
-    if (const std::string name = data.client_name({k}); !name.empty()) text += "  " + name;
+    if (const std::string name = data.client_name({k}); !name.empty()) text += "  " + shown_text(name);
     text += "\n";
   }
   if (data.clients() > kShown)
@@ -213,6 +240,35 @@ Result<std::string> inspect(const Arguments& arguments) {
   Json json = {{"source", arguments.source}};
   json.update(json_of(*data, figures));
   return text_of(json);
+}
+
+// A cell of a CSV file: what a terminal could not show is escaped, what a reader would cut apart is quoted.
+std::string csv_cell(const std::string& name) {
+  const std::string text = shown_text(name);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+// Counts per client and class, for `muster group --labels`. Named classes head their columns, and named clients have
+// a first column `client`.
+std::string label_csv(const FederatedData& data, const LabelTable& table) {
+  const bool named = has_client_names(data);
+  std::string text = named ? "client," : "";
+  for (std::uint32_t c = 0; c < table.classes; ++c) {
+    const std::string name = data.class_name(c);
+    const bool number = name.find_first_not_of("0123456789+-.eE") == std::string::npos;
+    text += (c > 0 ? "," : "") + (number ? fmt::format("c{}", name) : csv_cell(name));
+  }
+  text += '\n';
+  for (std::uint32_t k = 0; k < table.clients; ++k) {
+    if (named) text += csv_cell(data.client_name({k})) + ",";
+    for (std::uint32_t c = 0; c < table.classes; ++c)
+      fmt::format_to(std::back_inserter(text), "{}{}", c == 0 ? "" : ",", table.count(k, c));
+    text += '\n';
+  }
+  return text;
 }
 
 Result<std::string> partition(const Arguments& arguments) {
@@ -231,7 +287,7 @@ Result<std::string> partition(const Arguments& arguments) {
     }
     MUSTER_TRY(write_file(arguments.plot, picture));
   }
-  const std::string csv = write_label_csv(table);
+  const std::string csv = label_csv(*data, table);
   if (!arguments.out.empty()) MUSTER_TRY(write_file(arguments.out, csv));
   if (arguments.json) {
     Json json = {{"source", arguments.source}};

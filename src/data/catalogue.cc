@@ -108,14 +108,22 @@ Result<RawData> read_leaf_source(const fs::path& path, const DataOptions& option
 }
 
 Result<TableOptions> table_options(const DataOptions& options) {
-  if (options.missing != "error" && options.missing != "mean") {
-    return usage_error("data.missing: '{}', want error or mean", options.missing);
+  TableOptions table{.label = options.label,
+                     .client = options.client,
+                     .split = options.split,
+                     .features = options.features,
+                     .drop = options.drop,
+                     .categorical = options.categorical,
+                     .dialect = {.delimiter = options.delimiter, .decimal = options.decimal},
+                     .shape = options.shape};
+  if (options.missing == "mean") {
+    table.missing = MissingCells::kMean;
+  } else if (options.missing == "drop") {
+    table.missing = MissingCells::kDrop;
+  } else if (options.missing != "error") {
+    return usage_error("data.missing: '{}', want error, mean or drop", options.missing);
   }
-  return TableOptions{.label = options.label,
-                      .client = options.client,
-                      .split = options.split,
-                      .fill_missing = options.missing == "mean",
-                      .shape = options.shape};
+  return table;
 }
 Result<RawData> read_csv_source(const fs::path& path, const DataOptions& options) {
   MUSTER_ASSIGN(const TableOptions table, table_options(options));
@@ -202,10 +210,13 @@ const std::vector<Source>& sources() {
        .read = read_speech},
       {.name = "csv",
        .summary =
-           "your table: a header row, numeric features, a label column; client and split columns if you have them",
+           "your table: a header row, features of numbers or text, a label column; client and split columns if you "
+           "have them",
        .kind = kFormat,
        .read = read_csv_source,
-       .own_keys = {"label", "client", "split", "shape", "missing"}},
+       .normalization = Normalization::kAlways,
+       .own_keys = {"label", "client", "split", "shape", "missing", "delimiter", "decimal", "features", "drop",
+                    "categorical"}},
       {.name = "npz",
        .summary = "your arrays: x, y, and client and split if you have them",
        .kind = kFormat,
@@ -304,6 +315,18 @@ Result<fs::path> locate(const Source& source, const DataOptions& options) {
                  fmt::join(places, ", "), source.name);
 }
 
+// Features that are 0 or 1 stay so: a rare category must not become a large number.
+void leave_one_hot(RawData& data) {
+  std::size_t feature = 0;
+  for (const PreparedColumn& column : data.preparation.columns) {
+    for (std::size_t i = 0; i < column.features(); ++i, ++feature) {
+      if (column.kind == PreparedColumn::Kind::kNumber) continue;
+      data.train.scale[feature] = data.test.scale[feature] = 1.0f;
+      data.train.offset[feature] = data.test.offset[feature] = 0.0f;
+    }
+  }
+}
+
 Status normalise(const Source& source, const DataOptions& options, RawData& data) {
   if (!options.normalize.value_or(source.normalization == Normalization::kAlways)) return {};
   if (data.train.storage == Samples::Storage::kTokens) {
@@ -311,9 +334,18 @@ Status normalise(const Source& source, const DataOptions& options, RawData& data
     return usage_error("data.normalize: true, but {} holds sentences, which have no features to standardise",
                        source.name);
   }
+  const auto one_hot = [](const PreparedColumn& column) { return column.kind == PreparedColumn::Kind::kOneHot; };
+  const std::vector<PreparedColumn>& columns = data.preparation.columns;
+  const bool mixed = std::ranges::any_of(columns, one_hot);
   // FedProx adds 0.001 to a deviation in grey levels; a user's own features may be that small.
   const double epsilon = data.train.storage == Samples::Storage::kBytes ? 1e-3 : 0.0;
-  normalize(data, source.per.value_or(normalize_default(data.train.shape)), epsilon);
+  normalize(data, mixed ? NormalizePer::kFeature : source.per.value_or(normalize_default(data.train.shape)), epsilon);
+  if (mixed) leave_one_hot(data);
+  if (!columns.empty() && !options.normalize && !std::ranges::all_of(columns, one_hot)) {
+    data.notes.push_back(
+        "features are standardised by the mean and deviation of the training rows; data.normalize = false leaves them "
+        "as they are");
+  }
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "grouping/client_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -20,18 +21,24 @@ bool is_header(std::span<const std::string> fields) {
   return false;
 }
 
-// Reads a table of numbers: `convert` turns a cell's number into a value, or says what is wanted instead.
+// Reads a table of numbers; a first column whose header says `client` or `name` holds names and is passed over:
+// `convert` turns a cell's number into a value, or says what is wanted instead.
 template <typename T, typename Convert>
 Result<Rows<T>> parse_table(std::string_view text, const Convert& convert) {
   CsvRecords records(text);
   Rows<T> rows;
+  std::size_t names = 0;
   for (bool first = true;; first = false) {
     MUSTER_ASSIGN(const bool more, records.next());
     if (!more) break;
-    const std::span<const std::string> fields = records.fields();
+    if (first && records.fields().size() > 1) {
+      const std::string_view head = trimmed(records.fields()[0]);
+      names = head == "client" || head == "name" ? 1 : 0;
+    }
+    const std::span<const std::string> fields = records.fields().subspan(std::min(names, records.fields().size()));
     if (first) {
       rows.width = fields.size();
-      if (is_header(fields)) continue;
+      if (names > 0 || is_header(fields)) continue;
     }
     if (fields.size() != rows.width) {
       return failure("line {}: {} columns, want {} as in the first line", records.line(), fields.size(), rows.width);

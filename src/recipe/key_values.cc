@@ -122,6 +122,29 @@ Codec<std::vector<std::uint32_t>> integers(std::uint32_t most, std::uint32_t hig
               }};
 }
 
+Codec<std::vector<std::string>> texts() {
+  const std::string accepted = "a list of texts, or one text";
+  return {.accepted = accepted,
+          .read = [accepted](const toml::node& node) -> Result<std::vector<std::string>> {
+            if (const auto one = node.value_exact<std::string>(); one && !one->empty()) return std::vector{*one};
+            const toml::array* const list = node.as_array();
+            if (!list || list->size() > 100'000) return unaccepted(node, accepted);
+            std::vector<std::string> values;
+            for (const toml::node& item : *list) {
+              const auto value = item.value_exact<std::string>();
+              if (!value || value->empty()) return unaccepted(node, accepted);
+              values.push_back(*value);
+            }
+            return values;
+          },
+          .write =
+              [](const std::vector<std::string>& values) {
+                std::string text;
+                for (const std::string& value : values) text += (text.empty() ? "" : ", ") + toml_string(value);
+                return values.empty() ? text : "[" + text + "]";
+              }};
+}
+
 Codec<Amount> count_or_share() {
   const std::string accepted = "a count >= 1 (an integer) or a share in (0, 1] (with a decimal point)";
   return {.accepted = accepted,

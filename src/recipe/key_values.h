@@ -30,6 +30,8 @@ struct Codec {
 [[nodiscard]] Codec<bool> true_or_false();
 // A list of at most `most` integers from 1 to `high`; an empty one is written as nothing.
 [[nodiscard]] Codec<std::vector<std::uint32_t>> integers(std::uint32_t most, std::uint32_t high);
+// A list of texts, or one text for a list of one; an empty list is written as nothing.
+[[nodiscard]] Codec<std::vector<std::string>> texts();
 [[nodiscard]] Codec<Amount> count_or_share();
 // A number of groups, or a table { growth, alpha, beta }.
 [[nodiscard]] Codec<GroupSchedule> group_schedule();

@@ -52,7 +52,7 @@ void add_data(std::vector<Key>& keys) {
   Section<DataOptions> data(keys, "data", [](Recipe& r) -> DataOptions& { return r.data; });
   using D = DataOptions;
   data.add("source", &D::source, one_of(names_of(data_sources())), "where samples come from");
-  data.add("path", &D::path, any_text(), "file or folder of the source")
+  data.add("path", &D::path, any_text(), "file or folder of the source, beside the recipe or in the working folder")
       .otherwise("looked for in the usual places")
       .only(data_key("path"));
   data.add("partition", &D::partition, one_of(names_of(partitions())), "how samples are divided among clients")
@@ -110,7 +110,7 @@ void add_data(std::vector<Key>& keys) {
   data.add("augment", &D::augment, true_or_false(), "random crop and flip of training images")
       .only(data_key("augment"));
   data.add("normalize", &D::normalize, true_or_false(), "standardise features on the training part")
-      .otherwise("what the source is used with")
+      .otherwise("true for csv and cifar, else false")
       .only(data_key("normalize"));
   data.add("label", &D::label, some_text(), "csv column or npz array of labels").only(data_key("label"));
   data.add("client", &D::client, some_text(), "csv column or npz array of client ids").only(data_key("client"));
@@ -119,7 +119,23 @@ void add_data(std::vector<Key>& keys) {
   data.add("shape", &D::shape, integers(3, 1'000'000), "height, width, channels of flat rows")
       .otherwise("one row of features")
       .only(data_key("shape"));
-  data.add("missing", &D::missing, one_of({"error", "mean"}), "what an empty csv cell is").only(data_key("missing"));
+  data.add("missing", &D::missing, one_of({"error", "mean", "drop"}),
+           "what a csv cell that is empty, NA, N/A, NaN, null or ? is: an error, filled, or its row left out")
+      .only(data_key("missing"));
+  data.add("delimiter", &D::delimiter, one_of({",", ";", "tab", "|"}), "what separates the cells of a csv file")
+      .otherwise("found in the file")
+      .only(data_key("delimiter"));
+  data.add("decimal", &D::decimal, one_of({"point", "comma"}), "decimal mark of the numbers of a csv file")
+      .otherwise("found in the file")
+      .only(data_key("decimal"));
+  data.add("features", &D::features, texts(), "csv columns that are used as features")
+      .otherwise("all but label, client and split")
+      .only(data_key("features"));
+  data.add("drop", &D::drop, texts(), "csv columns that are not used").otherwise("none").only(data_key("drop"));
+  data.add("categorical", &D::categorical, texts(),
+           "csv columns of which each value is a feature, also if they are numbers")
+      .otherwise("text columns of up to 50 values")
+      .only(data_key("categorical"));
   data.add("embedding", &D::embedding, any_text(), "GloVe text file for sentences")
       .otherwise("a glove* file beside the sentences")
       .only(data_key("embedding"));

@@ -124,6 +124,24 @@ bool divides_other_data(const Recipe& recipe, const std::string& key) {
   });
 }
 
+// A path that is not absolute is looked up in `beside`, then in the working folder. What is found is kept as an
+// absolute path, so that the recipe means the same wherever it is run again.
+void resolve_path(Recipe& recipe, const char* key, std::string& path, const std::filesystem::path& beside) {
+  if (path.empty() || std::filesystem::path(path).is_absolute()) return;
+  for (const std::filesystem::path& folder : {beside, std::filesystem::path()}) {
+    std::error_code error;
+    const std::filesystem::path found = std::filesystem::absolute(folder / path, error).lexically_normal();
+    if (error || !std::filesystem::exists(found, error) || !is_utf8(found.string())) continue;
+    path = found.string();
+    if (GivenKey* const given = find_given(recipe, key)) given->value = find_key(key)->get(recipe);
+    return;
+  }
+}
+void resolve_paths(Recipe& recipe, const std::filesystem::path& beside) {
+  resolve_path(recipe, "data.path", recipe.data.path, beside);
+  resolve_path(recipe, "data.embedding", recipe.data.embedding, beside);
+}
+
 }  // namespace
 
 bool operator==(const Recipe& a, const Recipe& b) {
@@ -174,7 +192,10 @@ Result<Recipe> load_recipe(const std::string& name_or_path) {
   }
   auto bytes = read_file(name_or_path, std::uint64_t{1} << 20);
   if (!bytes) return Error{ErrorCode::kUsage, bytes.error().message};
-  return parse_recipe({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, name_or_path);
+  MUSTER_ASSIGN(Recipe recipe,
+                parse_recipe({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, name_or_path));
+  resolve_paths(recipe, std::filesystem::path(name_or_path).parent_path());
+  return recipe;
 }
 
 Status apply_setting(Recipe& recipe, std::string_view setting) {
@@ -197,6 +218,7 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
   if (Status status = give(recipe, name, *holder.get("value"), GivenKey::By::kSetting, "--set"); !status) {
     return std::move(status).error().within("--set");
   }
+  resolve_paths(recipe, {});
   give_way_to_settings(recipe);
   return {};
 }

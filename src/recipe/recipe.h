@@ -98,7 +98,8 @@ struct RecipeKey {
 // `origin` names the text in errors: "recipes/my.toml:14: local.epochs: -1, want > 0".
 [[nodiscard]] Result<Recipe> parse_recipe(std::string_view toml, std::string_view origin);
 
-// A built-in recipe's name, or a path to a .toml file.
+// A built-in recipe's name, or a path to a .toml file. Relative paths in the file are looked up beside it, then in the
+// working folder.
 [[nodiscard]] Result<Recipe> load_recipe(const std::string& name_or_path);
 
 // Applies "section.key=value" (or "key=value" for top-level keys); the value is TOML, bare words are strings. Keys of

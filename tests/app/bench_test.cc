@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/bench_check.h"
+#include "app/bench_csv.h"
 #include "app/bench_scale.h"
 #include "app/bench_train.h"
 #include "app/child_process.h"
@@ -15,6 +16,17 @@ using testing::HasSubstr;
 
 Workload workload(std::string_view name) {
   return choose_workloads(name).value().front();
+}
+
+TEST(BenchCsv, ReadsWhatItWroteAndTellsItsSpeed) {
+  const auto bench = run_csv_bench({.rows = 2500, .columns = 7, .say = {}});
+  ASSERT_TRUE(bench.ok()) << bench.error().message;
+  EXPECT_EQ(bench->wrong, 0u);
+  EXPECT_GT(bench->bytes, 2500u * 7 * 7);
+  EXPECT_GT(bench->bytes_per_s, 0);
+  EXPECT_NEAR(bench->rows_per_s * static_cast<double>(bench->bytes) / 2500, bench->bytes_per_s,
+              1e-6 * bench->bytes_per_s);
+  EXPECT_GT(bench->ratio, 0);
 }
 
 TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {

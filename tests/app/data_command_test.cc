@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -84,6 +85,34 @@ TEST(DataInspect, TakesAFileOfOnesOwn) {
   const auto text = run("data inspect " + file.string() + " --set data.clients=2");
   ASSERT_TRUE(text.ok()) << text.error().message;
   EXPECT_THAT(*text, HasSubstr("csv, iid, 2 clients"));
+}
+
+// Whatever the names hold, a line stays a line.
+TEST(DataInspect, TellsNamesAndNotes) {
+  const ScratchFolder scratch;
+  const fs::path file = scratch / "own.csv";
+  std::string csv = "row_id;height;colour;result;site\n";
+  for (int i = 0; i < 20; ++i) {
+    csv += fmt::format("{};{},5;{};{};\"s,{}\"\n", i, 20 - i * i % 7, i % 3 ? "red" : "blue",
+                       i % 2 ? "pos\x1b[0m" : "neg", i % 2);
+  }
+  ASSERT_TRUE(write_file(file, csv).ok());
+  const std::string options = file.string() + " --set data.label=result --set data.client=site";
+  const auto text = run("data inspect " + options);
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("features row_id, height, colour=blue, colour=red\n"));
+  EXPECT_THAT(*text, HasSubstr("note     column 'row_id' looks like an id"));
+  EXPECT_THAT(*text, HasSubstr("note     features are standardised"));
+  EXPECT_THAT(*text, HasSubstr("  pos\\x1b[0m\n"));
+  EXPECT_THAT(*text, HasSubstr("  s,1\n"));
+  const json parsed = json::parse(*run("data inspect " + options + " --json"));
+  EXPECT_EQ(parsed["class_names"], json({"neg", "pos\x1b[0m"}));
+  EXPECT_EQ(parsed["client_names"], json({"s,0", "s,1"}));
+  EXPECT_EQ(parsed["feature_names"], json({"row_id", "height", "colour=blue", "colour=red"}));
+  EXPECT_GE(parsed["notes"].size(), 3u);
+  const auto table = run("data partition " + options + " --set data.test-fraction=0.0");
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_EQ(*table, "client,neg,pos\\x1b[0m\n\"s,0\",10,0\n\"s,1\",0,10\n");
 }
 
 TEST(DataPartition, WritesTheTableAndThePicture) {

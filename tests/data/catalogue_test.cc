@@ -122,9 +122,27 @@ TEST_F(Catalogue, ReadsOwnTables) {
   EXPECT_EQ((*data)->summary(), "csv, natural, 2 clients, 4 train, 0 test");
   EXPECT_EQ((*data)->client_name({1}), "v");
   const auto bad = make_federated_data({.source = "csv", .path = file.string(), .missing = "zero"}, 1);
-  EXPECT_EQ(bad.error().message, "data.missing: 'zero', want error or mean");
+  EXPECT_EQ(bad.error().message, "data.missing: 'zero', want error, mean or drop");
   const auto flat = make_federated_data({.source = "csv", .path = file.string(), .augment = true}, 1);
   EXPECT_EQ(flat.error().message, "data.augment: true, but samples of 1 x 1 x 2 are not images");
+}
+
+TEST_F(Catalogue, StandardisesTablesUnlessToldOtherwise) {
+  const fs::path file = folder_ / "own.csv";
+  std::ofstream(file) << "a,city,label\n10,x,0\n14,y,1\n10,x,0\n14,x,1\n";
+  std::string name;
+  const auto data = read_source({.source = "csv", .path = file.string()}, name);
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_THAT(data->train.scale, testing::ElementsAre(0.5f, 1, 1));  // 0 or 1 stays so
+  EXPECT_THAT(data->train.offset, testing::ElementsAre(-6, 0, 0));
+  EXPECT_THAT(data->notes, testing::Contains(HasSubstr("features are standardised")));
+  EXPECT_EQ(data->preparation.scale, data->train.scale);
+  EXPECT_EQ(data->preparation.source, "csv");
+  EXPECT_THAT(data->preparation.classes, testing::ElementsAre("0", "1"));
+  const auto raw = read_source({.source = "csv", .path = file.string(), .normalize = false}, name);
+  ASSERT_TRUE(raw.ok());
+  EXPECT_TRUE(raw->train.scale.empty());
+  EXPECT_THAT(raw->notes, testing::Not(testing::Contains(HasSubstr("standardised"))));
 }
 
 TEST_F(Catalogue, TheDemoAlwaysRuns) {

@@ -78,6 +78,14 @@ TEST(Sizes, AreOneColumn) {
   EXPECT_EQ(error_of(parse_sizes("1,2\n")), "2 columns, want 1: the samples of each client");
 }
 
+TEST(ClientTable, PassesOverAColumnOfNames) {
+  const auto counts = parse_label_counts("client,neg,pos\n\"s,0\",10,0\n7,3,4\n");
+  ASSERT_TRUE(counts) << counts.error().message;
+  EXPECT_EQ(counts->width, 2u);
+  EXPECT_THAT(counts->values, ElementsAre(10, 0, 3, 4));
+  EXPECT_THAT(*parse_sizes("name,size\na,5\nb,6\n"), ElementsAre(5, 6));
+}
+
 TEST(Names, BecomeNumbersAndMayHaveAHeader) {
   EXPECT_THAT(*parse_names("south\nnorth\nsouth\n", 3), ElementsAre(1, 0, 1));
   EXPECT_THAT(*parse_names("edge\nsouth\nnorth\nsouth\n", 3), ElementsAre(1, 0, 1));

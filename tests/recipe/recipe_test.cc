@@ -1,6 +1,9 @@
 #include "recipe/recipe.h"
 
+#include <filesystem>
+
 #include "recipe/catalogue.h"
+#include "scratch_folder.h"
 
 namespace muster {
 namespace {
@@ -322,6 +325,39 @@ TEST(Recipe, UnknownNamesSuggestTheNearest) {
   EXPECT_EQ(recipe.error().code, ErrorCode::kUsage);
   EXPECT_THAT(recipe.error().message, HasSubstr("did you mean 'fedavg'"));
   EXPECT_FALSE(load_recipe("no/such.toml").ok());
+}
+
+TEST(Recipe, PathsAreLookedUpBesideTheRecipeThenInTheWorkingFolder) {
+  const ScratchFolder folder;
+  const auto table = folder.write("sub/own.csv", std::string("a,label\n1,0\n"));
+  const auto file = folder.write("sub/my.toml", std::string("[data]\nsource = \"csv\"\npath = \"own.csv\"\n"));
+  auto recipe = load_recipe(file.string());
+  ASSERT_TRUE(recipe.ok()) << recipe.error().message;
+  EXPECT_EQ(recipe->data.path, table.string());
+  // What is written for the run holds wherever it is run again, also after settings.
+  EXPECT_THAT(format_recipe(*recipe), HasSubstr(table.string()));
+  ASSERT_TRUE(apply_setting(*recipe, "rounds=3").ok());
+  EXPECT_EQ(recipe->data.path, table.string());
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto there = std::filesystem::current_path();  // the temporary folder may be behind a link
+  ASSERT_TRUE(apply_setting(*recipe, "data.path=sub/own.csv").ok());
+  std::filesystem::current_path(before);
+  EXPECT_EQ(recipe->data.path, (there / "sub/own.csv").string());
+  // A file that is nowhere stays as it was typed: the error shows it.
+  ASSERT_TRUE(apply_setting(*recipe, "data.path=no/such.csv").ok());
+  EXPECT_EQ(recipe->data.path, "no/such.csv");
+}
+
+TEST(Recipe, ListsOfNames) {
+  Recipe recipe;
+  ASSERT_TRUE(apply_setting(recipe, "data.source=csv").ok());
+  ASSERT_TRUE(apply_setting(recipe, "data.drop=id").ok());
+  ASSERT_TRUE(apply_setting(recipe, "data.features=[\"a, b\", \"c\"]").ok());
+  EXPECT_EQ(recipe.data.drop, std::vector<std::string>{"id"});
+  EXPECT_EQ(recipe.data.features, (std::vector<std::string>{"a, b", "c"}));
+  EXPECT_THAT(format_recipe(recipe), HasSubstr("features = [\"a, b\", \"c\"]\ndrop = [\"id\"]\n"));
+  EXPECT_THAT(apply_setting(recipe, "data.drop=[1]").error().message, HasSubstr("want a list of texts, or one text"));
 }
 
 TEST(Catalogue, EveryStageHasEntriesWithSummaries) {

@@ -1,245 +1,416 @@
 #include "data/readers/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <optional>
-#include <unordered_set>
 #include <utility>
 
-#include "base/file.h"
-#include "data/readers/csv_records.h"
+#include "data/readers/csv_dialect.h"
+#include "data/readers/csv_scan.h"
+#include "data/readers/number_text.h"
+#include "data/readers/table_columns.h"
+#include "data/readers/table_features.h"
+#include "data/readers/table_notes.h"
+#include "data/readers/text_encoding.h"
+#include "data/shown_text.h"
 
 namespace muster {
 namespace {
 
-bool is_missing(std::string_view cell) {
-  return cell.empty() || cell == "?";
-}
+// Of columns that the user names: above it a table is hardly what it is taken for.
+constexpr std::size_t kMostAskedCategories = 10000;
+// Rows that are read first to find the columns of text.
+constexpr std::size_t kFirstRows = 200;
 
-// What each column is for.
-struct Columns {
-  std::vector<std::string> names;
-  std::size_t label = 0;
-  std::optional<std::size_t> client;
-  std::optional<std::size_t> split;
-  [[nodiscard]] bool is_feature(std::size_t column) const {
-    return column != label && client != column && split != column;
-  }
-  [[nodiscard]] std::size_t features() const { return names.size() - 1 - (client ? 1 : 0) - (split ? 1 : 0); }
-};
-
-std::string list_names(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min<std::size_t>(names.size(), 12);
-  std::string text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (shown < names.size()) text += fmt::format(", ... ({} columns)", names.size());
-  return text;
-}
-
-Result<Columns> parse_header(std::span<const std::string> fields, const TableOptions& options) {
-  Columns columns;
-  std::unordered_set<std::string> seen;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string name(trimmed(fields[i]));
-    if (name.empty()) return failure("line 1: column {} has no name (an index column? leave it out)", i + 1);
-    if (!seen.insert(name).second) return failure("line 1: column '{}' comes twice", name);
-    columns.names.push_back(std::move(name));
-  }
-  const auto find = [&](const std::string& name) -> std::optional<std::size_t> {
-    const auto found = std::find(columns.names.begin(), columns.names.end(), name);
-    if (found == columns.names.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - columns.names.begin());
-  };
-  const TableOptions defaults;
-  const auto label = find(options.label);
-  if (!label) return usage_error("label: no column '{}', there are {}", options.label, list_names(columns.names));
-  columns.label = *label;
-  columns.client = find(options.client);
-  if (!columns.client && options.client != defaults.client) {
-    return usage_error("client: no column '{}', there are {}", options.client, list_names(columns.names));
-  }
-  columns.split = find(options.split);
-  if (!columns.split && options.split != defaults.split) {
-    return usage_error("split: no column '{}', there are {}", options.split, list_names(columns.names));
-  }
-  if (columns.client == columns.label || columns.split == columns.label ||
-      (columns.client && columns.client == columns.split)) {
-    return usage_error("label, client and split name the same column: '{}', '{}', '{}'", options.label, options.client,
-                       options.split);
-  }
-  if (columns.features() == 0) return failure("no feature columns beside label, client and split");
-  return columns;
-}
-
-// Cells that were missing, to be filled once all rows are known.
-struct Gap {
-  std::size_t row;
-  std::size_t feature;
-  std::size_t line;
-};
-
-class TableBuilder {
+// Files -> columns of numbers and of numbered texts.
+class CsvColumns {
  public:
-  TableBuilder(Columns columns, bool fill_missing) : columns_(std::move(columns)), fill_missing_(fill_missing) {}
-  Status add(std::span<const std::string> cells, std::size_t line);
-  Result<Table> finish() &&;
+  CsvColumns(std::string_view text, const TableOptions& options) : text_(text), options_(options) {}
 
- private:
-  Status add_feature(std::size_t column, std::string_view cell, std::size_t line);
-  Status add_split(std::string_view cell, std::size_t line);
-  Status fill_gaps();
-  [[nodiscard]] std::string place(std::size_t line, std::size_t column) const {
-    return fmt::format("line {}, column '{}'", line, columns_.names[column]);
-  }
-
-  Columns columns_;
-  bool fill_missing_;
-  Table table_;
-  std::vector<std::string> labels_;
-  std::vector<std::string> clients_;
-  std::vector<Gap> gaps_;
-};
-
-Status TableBuilder::add_feature(std::size_t column, std::string_view cell, std::size_t line) {
-  std::vector<float>& floats = table_.samples.floats;
-  if (is_missing(cell)) {
-    if (!fill_missing_) {
-      return failure("{}: missing value ('{}'); missing = \"mean\" fills such cells", place(line, column), cell);
+  Status read() {
+    MUSTER_ASSIGN(FoundDialect found, find_dialect(text_, options_.dialect));
+    dialect = found.dialect;
+    CsvWalk walk(text_, dialect.delimiter);
+    MUSTER_ASSIGN(const bool has_header, walk.next());
+    if (!has_header) return failure("empty file, want a header row");
+    MUSTER_ASSIGN(columns, assign_columns(walk.cells(), options_));
+    notes = std::move(found.notes);
+    notes.insert(notes.end(), columns.notes.begin(), columns.notes.end());
+    set_uses();
+    for (const std::size_t most_rows : {kFirstRows, std::numeric_limits<std::size_t>::max()}) {
+      do {
+        MUSTER_ASSIGN(scan, scan_csv(text_, dialect, uses, most_rows));
+      } while (learn_from_misfits(found.decimal_known));
     }
-    gaps_.push_back({labels_.size(), floats.size() - labels_.size() * columns_.features(), line});
-    floats.push_back(0.0f);
+    if (scan.rows == 0) return failure("no rows after the header");
+    slots_ = slots_of(uses);
     return {};
   }
-  const std::optional<double> value = parse_number(cell);
-  if (!value) {
-    return failure("{}: '{}' is not a number; a column of text must be named by label, client or split, or left out",
-                   place(line, column), cell.substr(0, 40));
-  }
-  const auto number = static_cast<float>(*value);
-  if (!std::isfinite(number)) {
-    return failure("{}: '{}', want a finite number", place(line, column), cell.substr(0, 40));
-  }
-  floats.push_back(number);
-  return {};
-}
 
-Status TableBuilder::add_split(std::string_view cell, std::size_t line) {
-  const std::optional<double> number = parse_number(cell);
-  if (cell == "train" || number == 0.0) {
-    table_.is_test.push_back(false);
-  } else if (cell == "test" || number == 1.0) {
-    table_.is_test.push_back(true);
-  } else {
-    return failure("{}: '{}', want 0 or train, 1 or test", place(line, *columns_.split), cell.substr(0, 40));
-  }
-  return {};
-}
+  // Which column of scan.number_columns or scan.text_columns it is. Precondition: it is used.
+  [[nodiscard]] std::size_t slot(std::size_t column) const { return slots_[column]; }
+  [[nodiscard]] const std::string& name(std::size_t column) const { return columns.names[column]; }
 
-Status TableBuilder::add(std::span<const std::string> cells, std::size_t line) {
-  if (cells.size() != columns_.names.size()) {
-    return failure("line {}: {} cells, the header has {} columns", line, cells.size(), columns_.names.size());
-  }
-  for (std::size_t column = 0; column < cells.size(); ++column) {
-    const std::string_view cell = trimmed(cells[column]);
-    if (columns_.is_feature(column)) {
-      MUSTER_TRY(add_feature(column, cell, line));
-    } else if (is_missing(cell)) {
-      return failure("{}: missing value ('{}')", place(line, column), cell);
-    } else if (columns_.split == column) {
-      MUSTER_TRY(add_split(cell, line));
-    } else if (columns_.client == column) {
-      clients_.emplace_back(cell);
+  CsvDialect dialect;
+  TableColumns columns;
+  std::vector<ColumnUse> uses;
+  CsvScan scan;
+  std::vector<std::optional<CellPlace>> texts_among_numbers;  // per column: the cell that made it one of text
+  std::vector<std::string> notes;
+
+ private:
+  void set_uses() {
+    uses.assign(columns.names.size(), ColumnUse::kSkip);
+    texts_among_numbers.assign(columns.names.size(), std::nullopt);
+    for (const auto& role : {columns.label, columns.client, columns.split}) {
+      if (role) uses[*role] = ColumnUse::kText;
+    }
+    for (const std::size_t column : columns.features) {
+      uses[column] = columns.categorical[column] ? ColumnUse::kText : ColumnUse::kNumber;
     }
   }
-  // Last, because its size is the index of the row that is being added.
-  labels_.emplace_back(trimmed(cells[columns_.label]));
-  return {};
-}
 
-Status TableBuilder::fill_gaps() {
-  const std::size_t width = columns_.features();
-  std::vector<float>& floats = table_.samples.floats;
-  std::sort(gaps_.begin(), gaps_.end(),
-            [](const Gap& a, const Gap& b) { return std::pair(a.feature, a.row) < std::pair(b.feature, b.row); });
-  for (std::size_t first = 0; first < gaps_.size();) {
-    const std::size_t feature = gaps_[first].feature;
-    std::size_t last = first;
-    while (last < gaps_.size() && gaps_[last].feature == feature) ++last;
-    double sum = 0;
-    std::size_t count = 0;
-    std::size_t gap = first;
-    for (std::size_t row = 0; row < labels_.size(); ++row) {
-      if (gap < last && gaps_[gap].row == row) {
-        ++gap;
-      } else if (table_.is_test.empty() || !table_.is_test[row]) {
-        sum += floats[row * width + feature];
-        ++count;
+  // True if the text must be scanned again: a column of numbers turned out to hold text, or a decimal comma.
+  bool learn_from_misfits(bool& decimal_known) {
+    bool learnt = false;
+    std::size_t number = 0;
+    for (std::size_t column = 0; column < uses.size(); ++column) {
+      if (uses[column] != ColumnUse::kNumber) continue;
+      const std::optional<CellPlace>& misfit = scan.number_columns[number++].not_a_number;
+      if (!misfit) continue;
+      if (!decimal_known && has_decimal(misfit->cell, DecimalMark::kComma)) {
+        decimal_known = true;
+        dialect.decimal = DecimalMark::kComma;
+        set_uses();
+        return true;
+      }
+      uses[column] = ColumnUse::kText;
+      texts_among_numbers[column] = misfit;
+      learnt = true;
+    }
+    return learnt;
+  }
+
+  std::string_view text_;
+  const TableOptions& options_;
+  std::vector<std::size_t> slots_;
+};
+
+// Columns -> samples with labels and clients.
+class TableMaker {
+ public:
+  TableMaker(CsvColumns columns, const TableOptions& options) : in_(std::move(columns)), options_(options) {}
+
+  Result<RawData> make() {
+    MUSTER_TRY(check_numbers());
+    MUSTER_TRY(treat_missing());
+    MUSTER_TRY(read_split());
+    MUSTER_ASSIGN(table_.labels, categories_of(*in_.columns.label, "label"));
+    if (in_.columns.client) {
+      MUSTER_ASSIGN(table_.clients, categories_of(*in_.columns.client, "client"));
+    }
+    for (const std::size_t column : in_.columns.features) MUSTER_TRY(add_feature_column(column));
+    note_features();
+    if (options_.missing == MissingCells::kMean) MUSTER_TRY(find_fills());
+    Samples& samples = table_.samples;
+    samples.storage = Samples::Storage::kFloats;
+    MUSTER_ASSIGN(samples.floats, feature_rows(std::move(in_.scan.numbers), in_.scan.rows, prepared_, categories_));
+    std::size_t features = 0;
+    for (const PreparedColumn& column : prepared_) features += column.features();
+    samples.shape = {1, 1, static_cast<std::uint32_t>(features)};
+    MUSTER_TRY(reshape(samples, options_.shape));
+    MUSTER_ASSIGN(RawData data, divide(std::move(table_)));
+    describe(data);
+    return data;
+  }
+
+ private:
+  [[nodiscard]] std::string place(std::size_t column, std::size_t line) const {
+    return fmt::format("line {}, column '{}'", line, shown_text(in_.name(column)));
+  }
+  [[nodiscard]] bool is_feature(std::size_t column) const {
+    return std::ranges::binary_search(in_.columns.features, column);
+  }
+  [[nodiscard]] bool is_train(std::size_t row) const { return table_.is_test.empty() || !table_.is_test[row]; }
+
+  [[nodiscard]] Status check_numbers() const {
+    for (const std::size_t column : in_.columns.features) {
+      if (in_.uses[column] != ColumnUse::kNumber) continue;
+      if (const auto& cell = in_.scan.number_columns[in_.slot(column)].not_finite) {
+        return failure("{}: '{}', want a finite number", place(column, cell->line), shown_text(cell->cell));
       }
     }
-    if (count == 0) {
-      return failure("line {}: no training row has a value to take the mean of for feature {}", gaps_[first].line,
-                     feature + 1);
-    }
-    for (; first < last; ++first) {
-      floats[gaps_[first].row * width + feature] = static_cast<float>(sum / static_cast<double>(count));
-    }
+    return {};
   }
-  return {};
-}
 
-// Numbers only if every cell is one: "inf" among words is a word, among numbers an error.
-Result<Category> to_category(std::vector<std::string> cells, const char* what) {
-  Category category;
-  for (const std::string& cell : cells) {
-    const std::optional<double> number = parse_number(cell);
-    if (!number) {
-      category.numbers.clear();
-      category.words = std::move(cells);
-      return category;
+  // The first line with a missing cell that the options do not provide for is an error; otherwise rows are dropped, or
+  // features left to be filled.
+  Status treat_missing() {
+    if (options_.missing == MissingCells::kDrop) return drop_rows();
+    const bool fills = options_.missing == MissingCells::kMean;
+    std::optional<std::pair<std::size_t, std::size_t>> first;  // line, column
+    const CellPlace* cell = nullptr;
+    for (std::size_t column = 0; column < in_.uses.size(); ++column) {
+      if (in_.uses[column] == ColumnUse::kSkip || (fills && is_feature(column))) continue;
+      const auto& missing = in_.uses[column] == ColumnUse::kNumber
+                                ? in_.scan.number_columns[in_.slot(column)].first_missing
+                                : in_.scan.text_columns[in_.slot(column)].first_missing;
+      if (!missing || (first && first->first <= missing->line)) continue;
+      first = std::pair(missing->line, column);
+      cell = &*missing;
     }
-    category.numbers.push_back(*number);
+    if (!first) return {};
+    return failure("{}: missing value ('{}'); {}data.missing = \"drop\" leaves such rows out",
+                   place(first->second, first->first), shown_text(cell->cell),
+                   is_feature(first->second) ? "data.missing = \"mean\" fills such cells, " : "");
   }
-  for (std::size_t row = 0; row < cells.size(); ++row) {
-    if (!std::isfinite(category.numbers[row])) {
-      return failure("row {}: {} '{}', want a finite number or text", row + 1, what, cells[row].substr(0, 40));
-    }
-  }
-  return category;
-}
 
-Result<Table> TableBuilder::finish() && {
-  if (labels_.empty()) return failure("no rows after the header");
-  MUSTER_TRY(fill_gaps());
-  table_.samples.storage = Samples::Storage::kFloats;
-  table_.samples.shape = {1, 1, static_cast<std::uint32_t>(columns_.features())};
-  MUSTER_ASSIGN(table_.labels, to_category(std::move(labels_), "label"));
-  MUSTER_ASSIGN(table_.clients, to_category(std::move(clients_), "client"));
-  return std::move(table_);
+  Status drop_rows() {
+    CsvScan& scan = in_.scan;
+    const std::size_t width = scan.number_columns.size();
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < scan.rows; ++row) {
+      const float* const from = scan.numbers.data() + row * width;
+      const bool missing = std::any_of(from, from + width, [](float value) { return std::isnan(value); }) ||
+                           std::ranges::any_of(scan.text_columns, [&](const ScannedTexts& column) {
+                             return column.ids[row] == ScannedTexts::kMissing;
+                           });
+      if (missing) continue;
+      std::copy(from, from + width, scan.numbers.data() + kept * width);
+      for (ScannedTexts& column : scan.text_columns) column.ids[kept] = column.ids[row];
+      scan.lines[kept++] = scan.lines[row];
+    }
+    if (kept == scan.rows) return {};
+    if (kept == 0) return failure("each of the {} rows has a missing value, and data.missing is \"drop\"", scan.rows);
+    in_.notes.push_back(fmt::format("{} of {} rows have missing values and are left out (data.missing = \"drop\")",
+                                    scan.rows - kept, scan.rows));
+    scan.numbers.resize(kept * width);
+    for (ScannedTexts& column : scan.text_columns) column.ids.resize(kept);
+    scan.lines.resize(kept);
+    scan.rows = kept;
+    return {};
+  }
+
+  Status read_split() {
+    if (!in_.columns.split) return {};
+    const ScannedTexts& split = in_.scan.text_columns[in_.slot(*in_.columns.split)];
+    std::vector<bool> is_test;
+    for (std::uint32_t id = 0; id < split.values.size(); ++id) {
+      const std::string& cell = split.values.text(id);
+      const std::optional<double> number = parse_decimal(cell, in_.dialect.decimal);
+      const bool test = cell == "test" || number == 1.0;
+      if (!test && cell != "train" && number != 0.0) {
+        return failure("{}: '{}', want 0 or train, 1 or test", place(*in_.columns.split, split.values.first_line(id)),
+                       shown_text(cell.substr(0, 40)));
+      }
+      is_test.push_back(test);
+    }
+    for (const std::uint32_t id : split.ids) table_.is_test.push_back(is_test[id]);
+    return {};
+  }
+
+  // The values of the rows there are, numbered. Numbers only if every value is one: "inf" among words is a word, among
+  // numbers an error, unless the column is a feature.
+  Result<Categories> categories_of(std::size_t column, const char* what) {
+    ScannedTexts& texts = in_.scan.text_columns[in_.slot(column)];
+    std::vector<std::uint32_t> category_of(texts.values.size(), ScannedTexts::kMissing);
+    for (const std::uint32_t id : texts.ids) {
+      if (id != ScannedTexts::kMissing) category_of[id] = 0;
+    }
+    std::vector<std::uint32_t> present;
+    Category category;
+    bool numbers = true;
+    for (std::uint32_t id = 0; id < category_of.size(); ++id) {
+      if (category_of[id] == ScannedTexts::kMissing) continue;
+      present.push_back(id);
+      category.words.push_back(texts.values.text(id));
+      const std::optional<double> number = parse_decimal(category.words.back(), in_.dialect.decimal);
+      numbers = numbers && number && (what || std::isfinite(*number));
+      if (numbers) category.numbers.push_back(*number);
+    }
+    if (numbers) {
+      for (std::size_t i = 0; i < present.size(); ++i) {
+        if (std::isfinite(category.numbers[i])) continue;
+        return failure("{}: {} '{}', want a finite number or text", place(column, texts.values.first_line(present[i])),
+                       what, shown_text(category.words[i]));
+      }
+      category.words.clear();
+    }
+    Categories numbered = number_categories(category);
+    for (std::size_t i = 0; i < present.size(); ++i) category_of[present[i]] = numbered.ids[i];
+    for (std::uint32_t& id : texts.ids) {
+      if (id != ScannedTexts::kMissing) id = category_of[id];
+    }
+    numbered.ids = std::move(texts.ids);
+    return numbered;
+  }
+
+  Status add_feature_column(std::size_t column) {
+    PreparedColumn& prepared = prepared_.emplace_back(PreparedColumn{.name = in_.name(column)});
+    if (in_.uses[column] == ColumnUse::kNumber) return {};
+    prepared.kind = PreparedColumn::Kind::kOneHot;
+    const Dictionary& values = in_.scan.text_columns[in_.slot(column)].values;
+    const bool asked = in_.columns.categorical[column];
+    if (values.size() > (asked ? kMostAskedCategories : kMostCategories)) return too_many_values(column, values);
+    if (const auto& misfit = in_.texts_among_numbers[column]) note_mixture(column, values, *misfit);
+    MUSTER_ASSIGN(Categories categories, categories_of(column, nullptr));
+    if (categories.names.empty()) {
+      return failure("column '{}' has no value in any row; leave it out with data.drop", shown_text(prepared.name));
+    }
+    prepared.categories = std::move(categories.names);
+    categories_.push_back(std::move(categories.ids));
+    return {};
+  }
+
+  [[nodiscard]] Error too_many_values(std::size_t column, const Dictionary& values) const {
+    const std::string name = shown_text(in_.name(column));
+    if (in_.columns.categorical[column]) {
+      return failure("data.categorical: column '{}' has {} different values, want at most {}", name, values.size(),
+                     kMostAskedCategories);
+    }
+    const CellPlace& misfit = *in_.texts_among_numbers[column];
+    const char* guess = looks_like_time(misfit.cell)        ? " (dates or times?)"
+                        : values.size() == in_.scan.rows    ? " (each row has its own: an id?)"
+                        : 2 * values.size() > in_.scan.rows ? " (most rows have their own)"
+                                                            : "";
+    return failure(
+        "{}: '{}' is not a number, and the column has {} different values{}, more than the {} that become "
+        "features; leave it out with data.drop, or name it in data.categorical",
+        place(column, misfit.line), shown_text(misfit.cell.substr(0, 40)), values.size(), guess, kMostCategories);
+  }
+
+  // A typing error turns a column of numbers into one of categories: better said.
+  void note_mixture(std::size_t column, const Dictionary& values, const CellPlace& misfit) {
+    std::size_t numbers = 0;
+    for (std::uint32_t id = 0; id < values.size(); ++id) {
+      numbers += parse_decimal(values.text(id), in_.dialect.decimal) ? 1 : 0;
+    }
+    if (2 * numbers <= values.size()) return;
+    in_.notes.push_back(
+        fmt::format("column '{}' has numbers and text (line {}: '{}'), so each of its {} values is a "
+                    "feature",
+                    shown_text(in_.name(column)), misfit.line, shown_text(misfit.cell.substr(0, 40)), values.size()));
+  }
+
+  void note_features() {
+    std::vector<std::string> numbers, times;
+    std::string one_hot;
+    for (const PreparedColumn& column : prepared_) {
+      if (column.kind == PreparedColumn::Kind::kNumber) {
+        numbers.push_back(column.name);
+      } else {
+        one_hot +=
+            fmt::format("{}'{}' ({})", one_hot.empty() ? "" : ", ", shown_text(column.name), column.categories.size());
+        if (std::ranges::all_of(column.categories, looks_like_time)) times.push_back(column.name);
+      }
+    }
+    if (!one_hot.empty()) in_.notes.push_back("each value of these columns is a feature of its own: " + one_hot);
+    if (!times.empty()) {
+      in_.notes.push_back(fmt::format("{} {} dates or times; data.drop leaves {} out", quoted_names(times),
+                                      times.size() == 1 ? "looks like" : "look like",
+                                      times.size() == 1 ? "it" : "them"));
+    }
+    for (std::string& note : notes_on_numbers(numbers, in_.scan.numbers)) in_.notes.push_back(std::move(note));
+  }
+
+  // What stands in for missing cells, also in columns that have none here: new rows may.
+  Status find_fills() {
+    const CsvScan& scan = in_.scan;
+    const std::size_t width = scan.number_columns.size();
+    std::vector<double> sums(width, 0);
+    std::vector<std::size_t> counts(width, 0);
+    for (std::size_t row = 0; row < scan.rows; ++row) {
+      if (!is_train(row)) continue;
+      for (std::size_t i = 0; i < width; ++i) {
+        const float value = scan.numbers[row * width + i];
+        if (std::isnan(value)) continue;
+        sums[i] += value;
+        ++counts[i];
+      }
+    }
+    std::size_t filled = 0;
+    std::vector<std::string> filled_columns;
+    std::size_t number = 0;
+    std::size_t text = 0;
+    for (PreparedColumn& column : prepared_) {
+      std::size_t missing = 0;
+      if (column.kind == PreparedColumn::Kind::kNumber) {
+        missing = scan.number_columns[number].missing;
+        if (counts[number] > 0) {
+          column.fill = static_cast<float>(sums[number] / static_cast<double>(counts[number]));
+        }
+        ++number;
+      } else {
+        missing = fill_category(column, categories_[text++]);
+      }
+      if (missing > 0 && !column.fill) {
+        return failure("column '{}': no training row has a value to fill missing cells with", shown_text(column.name));
+      }
+      filled += missing;
+      if (missing > 0) filled_columns.push_back(column.name);
+    }
+    if (filled > 0) {
+      in_.notes.push_back(fmt::format(
+          "{} missing cells of {} {} filled with the column's mean or most frequent value (data.missing = \"mean\")",
+          filled, quoted_names(filled_columns), filled == 1 ? "is" : "are"));
+    }
+    return {};
+  }
+
+  // The most frequent category of the training rows, the first of several. Returns how many cells are missing.
+  std::size_t fill_category(PreparedColumn& column, const std::vector<std::uint32_t>& ids) const {
+    std::vector<std::size_t> counts(column.categories.size(), 0);
+    std::size_t missing = 0;
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+      if (ids[row] == ScannedTexts::kMissing) {
+        ++missing;
+      } else if (is_train(row)) {
+        ++counts[ids[row]];
+      }
+    }
+    const auto most = std::ranges::max_element(counts);
+    if (*most > 0) column.fill = static_cast<double>(most - counts.begin());
+    return missing;
+  }
+
+  void describe(RawData& data) {
+    Preparation& preparation = data.preparation;
+    preparation.columns = std::move(prepared_);
+    preparation.label = in_.name(*in_.columns.label);
+    if (in_.columns.client) preparation.client = in_.name(*in_.columns.client);
+    if (in_.columns.split) preparation.split = in_.name(*in_.columns.split);
+    preparation.delimiter = in_.dialect.delimiter;
+    preparation.decimal = in_.dialect.decimal;
+    data.notes = std::move(in_.notes);
+    note_many_labels(preparation.label, data);
+  }
+
+  CsvColumns in_;
+  const TableOptions& options_;
+  Table table_;
+  std::vector<PreparedColumn> prepared_;
+  std::vector<std::vector<std::uint32_t>> categories_;  // of the one-hot columns, per row
+};
+
+Result<RawData> parse(DecodedText decoded, const TableOptions& options) {
+  CsvColumns columns(decoded.buffer.text(), options);
+  MUSTER_TRY(columns.read());
+  columns.notes.insert(columns.notes.begin(), decoded.notes.begin(), decoded.notes.end());
+  MUSTER_ASSIGN(RawData data, TableMaker(std::move(columns), options).make());
+  data.preparation.encoding = decoded.encoding;
+  return data;
 }
 
 }  // namespace
 
 Result<RawData> parse_csv(std::string_view text, const TableOptions& options) {
-  CsvRecords records(text);
-  MUSTER_ASSIGN(const bool has_header, records.next());
-  if (!has_header) return failure("empty file, want a header row");
-  MUSTER_ASSIGN(Columns columns, parse_header(records.fields(), options));
-  TableBuilder builder(std::move(columns), options.fill_missing);
-  for (;;) {
-    MUSTER_ASSIGN(const bool has_record, records.next());
-    if (!has_record) break;
-    MUSTER_TRY(builder.add(records.fields(), records.line()));
-  }
-  MUSTER_ASSIGN(Table table, std::move(builder).finish());
-  MUSTER_TRY(reshape(table.samples, options.shape));
-  return divide(std::move(table));
+  MUSTER_ASSIGN(DecodedText decoded, decode_text(text));
+  return parse(std::move(decoded), options);
 }
 
 Result<RawData> read_csv(const std::filesystem::path& path, const TableOptions& options) {
-  MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
-  auto data = parse_csv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options);
-  if (!data) return std::move(data).error().within(path.string());
+  MUSTER_ASSIGN(DecodedText decoded, read_text(path));
+  auto data = parse(std::move(decoded), options);
+  if (!data && data.error().code != ErrorCode::kUsage) return std::move(data).error().within(path.string());
   return data;
 }
 

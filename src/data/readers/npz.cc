@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "data/readers/npy.h"
+#include "data/readers/table_notes.h"
 #include "data/readers/zip.h"
 
 namespace muster {
@@ -128,10 +129,11 @@ Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOption
   MUSTER_ASSIGN(const NpyArray x, archive.array("x"));
   MUSTER_TRY(fill_samples(x, table.samples));
   const auto rows = static_cast<std::size_t>(x.dims[0]);
-  MUSTER_ASSIGN(table.labels.numbers, column(archive, label, rows));
+  MUSTER_ASSIGN(std::vector<double> labels, column(archive, label, rows));
+  table.labels = number_categories({.numbers = std::move(labels), .words = {}});
   MUSTER_ASSIGN(auto client, optional_column(archive, "client", options.client, defaults.client, rows));
   MUSTER_ASSIGN(const auto split, optional_column(archive, "split", options.split, defaults.split, rows));
-  if (client) table.clients.numbers = std::move(*client);
+  if (client) table.clients = number_categories({.numbers = std::move(*client), .words = {}});
   if (split) {
     table.is_test.reserve(rows);
     for (std::size_t row = 0; row < rows; ++row) {
@@ -143,7 +145,30 @@ Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOption
     }
   }
   MUSTER_TRY(reshape(table.samples, options.shape));
-  return divide(std::move(table));
+  MUSTER_ASSIGN(RawData data, divide(std::move(table)));
+  data.preparation.label = label;
+  if (!data.client_names.empty()) data.preparation.client = options.client;
+  note_many_labels(label, data);
+  return data;
+}
+
+Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::string& label,
+                               const std::string& client) {
+  MUSTER_ASSIGN(std::vector<ZipMember> members, unzip(bytes, kLimit));
+  const Archive archive(std::move(members));
+  if (!archive.has("x")) return failure("no array 'x', there are {}", archive.names());
+  NpzRows rows;
+  MUSTER_ASSIGN(const NpyArray x, archive.array("x"));
+  MUSTER_TRY(fill_samples(x, rows.samples));
+  rows.rows = static_cast<std::size_t>(x.dims[0]);
+  const std::string labels = !label.empty() && archive.has(label) ? label : "y";
+  if (archive.has(labels)) {
+    MUSTER_ASSIGN(rows.labels, column(archive, labels, rows.rows));
+  }
+  if (!client.empty() && archive.has(client)) {
+    MUSTER_ASSIGN(rows.clients, column(archive, client, rows.rows));
+  }
+  return rows;
 }
 
 Result<RawData> read_npz(const std::filesystem::path& path, const TableOptions& options) {

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "data/raw_data.h"
@@ -15,5 +18,15 @@ namespace muster {
 // u1 rows stay bytes, all others become floats. Rows of up to three dimensions keep their shape (two: height, width).
 [[nodiscard]] Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOptions& options);
 [[nodiscard]] Result<RawData> read_npz(const std::filesystem::path& path, const TableOptions& options);
+
+// The arrays of new rows: x, and where they are there the array `label` (or y) and `client`; "" = not looked for.
+struct NpzRows {
+  Samples samples;  // storage, shape and values
+  std::size_t rows = 0;
+  std::optional<std::vector<double>> labels;
+  std::optional<std::vector<double>> clients;
+};
+[[nodiscard]] Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::string& label,
+                                             const std::string& client);
 
 }  // namespace muster

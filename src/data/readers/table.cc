@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "data/readers/table_features.h"
 
 namespace muster {
 namespace {
@@ -59,25 +60,27 @@ Samples part_of(const Samples& samples, const std::vector<std::size_t>& rows) {
 
 Categories number_categories(const Category& category) {
   if (!category.words.empty()) return number_values(category.words, [](const std::string& word) { return word; });
-  return number_values(category.numbers, [](double number) { return fmt::format("{}", number == 0 ? 0.0 : number); });
+  return number_values(category.numbers, number_name);
 }
 
 Result<RawData> divide(Table table) {
-  const std::size_t count = table.labels.size();
-  MUSTER_CHECK(table.clients.size() == 0 || table.clients.size() == count, "{} clients of {} rows",
-               table.clients.size(), count);
+  const std::size_t count = table.labels.ids.size();
+  MUSTER_CHECK(table.clients.ids.empty() || table.clients.ids.size() == count, "{} clients of {} rows",
+               table.clients.ids.size(), count);
   MUSTER_CHECK(table.is_test.empty() || table.is_test.size() == count, "{} splits of {} rows", table.is_test.size(),
                count);
   RawData data;
-  Categories labels = number_categories(table.labels);
+  Categories& labels = table.labels;
   if (labels.names.size() > kMostClasses) {
-    return failure("the labels have {} different values, want at most {} classes", labels.names.size(), kMostClasses);
+    return failure(
+        "the labels have {} different values, want at most {} classes: is this an id or a number to predict?",
+        labels.names.size(), kMostClasses);
   }
   table.samples.classes = static_cast<std::uint32_t>(labels.names.size());
   table.samples.labels.assign(labels.ids.begin(), labels.ids.end());
   if (!are_ids(labels.names)) data.class_names = std::move(labels.names);
-  Categories clients = number_categories(table.clients);
-  data.client_names = std::move(clients.names);
+  const Categories& clients = table.clients;
+  data.client_names = clients.names;
 
   std::vector<std::size_t> train_rows;
   std::vector<std::size_t> test_rows;

@@ -1,0 +1,338 @@
+#include "data/prepared_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/names.h"
+#include "data/readers/csv_dialect.h"
+#include "data/readers/csv_scan.h"
+#include "data/readers/npz.h"
+#include "data/readers/number_text.h"
+#include "data/readers/table_columns.h"
+#include "data/readers/table_features.h"
+#include "data/readers/table_notes.h"
+#include "data/readers/text_encoding.h"
+#include "data/shown_text.h"
+
+namespace muster {
+namespace {
+
+// The samples of `preparation`, without rows.
+Samples empty_samples(const Preparation& preparation) {
+  Samples samples;
+  samples.storage = preparation.storage;
+  samples.shape = preparation.shape;
+  samples.classes = static_cast<std::uint32_t>(preparation.classes.size());
+  samples.scale = preparation.scale;
+  samples.offset = preparation.offset;
+  return samples;
+}
+
+// What is wrong with a cell. Of several wrong cells the one in the first line is reported.
+class FirstFault {
+ public:
+  void add(std::size_t line, const std::string& column, std::string what) {
+    if (error_ && line_ <= line) return;
+    line_ = line;
+    error_ = failure("line {}, column '{}': {}", line, shown_text(column), what);
+  }
+  [[nodiscard]] Status status() const { return error_ ? Status(*error_) : Status(); }
+
+ private:
+  std::size_t line_ = 0;
+  std::optional<Error> error_;
+};
+
+class TableReading {
+ public:
+  TableReading(std::string_view text, const Preparation& preparation) : text_(text), preparation_(preparation) {}
+
+  Result<PreparedRows> read() {
+    MUSTER_TRY(find_columns());
+    MUSTER_TRY(scan());
+    std::vector<std::vector<std::uint32_t>> categories;
+    for (std::size_t i = 0; i < preparation_.columns.size(); ++i) {
+      const PreparedColumn& column = preparation_.columns[i];
+      if (column.kind == PreparedColumn::Kind::kNumber) {
+        check_numbers(column, scan_.number_columns[slot(positions_[i])]);
+      } else {
+        categories.push_back(category_ids(column, scan_.text_columns[slot(positions_[i])]));
+      }
+    }
+    read_labels();
+    MUSTER_TRY(faults_.status());
+    MUSTER_ASSIGN(rows_.samples.floats, feature_rows(numbers_in_order(), scan_.rows, preparation_.columns, categories));
+    read_clients();
+    rows_.lines = std::move(scan_.lines);
+    return std::move(rows_);
+  }
+
+ private:
+  // The run's delimiter if it gives all columns, else the one found; the decimal mark that the file shows, the run's
+  // where it shows none or both.
+  Status choose_dialect() {
+    CsvWalk walk(text_, preparation_.delimiter);
+    const auto has_header = walk.next();
+    const bool fits =
+        has_header && *has_header && std::ranges::all_of(preparation_.columns, [&](const PreparedColumn& column) {
+          return std::ranges::find(walk.cells(), column.name) != walk.cells().end();
+        });
+    const std::string delimiter = preparation_.delimiter == '\t' ? "tab" : std::string(1, preparation_.delimiter);
+    MUSTER_ASSIGN(found_, find_dialect(text_, {.delimiter = fits ? delimiter : "", .decimal = ""}));
+    if (found_.dialect.delimiter != ',' && (!found_.decimal_known || !found_.notes.empty())) {
+      found_.dialect.decimal = preparation_.decimal;
+      found_.notes.clear();
+    }
+    return {};
+  }
+
+  Status find_columns() {
+    MUSTER_TRY(choose_dialect());
+    CsvWalk walk(text_, found_.dialect.delimiter);
+    MUSTER_ASSIGN(const bool has_header, walk.next());
+    if (!has_header) return failure("empty file, want a header row");
+    MUSTER_ASSIGN(const std::vector<std::string> names, column_names(walk.cells()));
+    uses_.assign(names.size(), ColumnUse::kSkip);
+    std::unordered_map<std::string_view, std::size_t> position_of;
+    for (std::size_t i = 0; i < names.size(); ++i) position_of.emplace(names[i], i);
+    const auto find = [&](const std::string& name) -> std::optional<std::size_t> {
+      const auto at = position_of.find(name);
+      if (name.empty() || at == position_of.end()) return std::nullopt;
+      return at->second;
+    };
+    for (const PreparedColumn& column : preparation_.columns) {
+      const auto position = find(column.name);
+      if (!position) return missing_column(column.name, names);
+      positions_.push_back(*position);
+      uses_[*position] = column.kind == PreparedColumn::Kind::kNumber ? ColumnUse::kNumber : ColumnUse::kText;
+    }
+    label_ = find(preparation_.label);
+    client_ = find(preparation_.client);
+    if (label_) uses_[*label_] = ColumnUse::kText;
+    if (client_) uses_[*client_] = ColumnUse::kText;
+    slots_ = slots_of(uses_);
+    note_others(names);
+    return {};
+  }
+
+  static Error missing_column(const std::string& name, const std::vector<std::string>& names) {
+    const std::string near = name.size() < 100 ? nearest_name(name, names) : "";
+    return failure("line 1: no column '{}', which the model was trained with{}", shown_text(name),
+                   near.empty() ? "" : fmt::format("; is '{}' meant?", shown_text(near)));
+  }
+
+  void note_others(const std::vector<std::string>& names) {
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (uses_[i] == ColumnUse::kSkip && names[i] != preparation_.split) others.push_back(names[i]);
+    }
+    if (others.empty()) return;
+    rows_.notes.push_back(fmt::format("{} {} not used: the model was not trained with {}", quoted_names(others),
+                                      others.size() == 1 ? "is" : "are", others.size() == 1 ? "it" : "them"));
+  }
+
+  Status scan() {
+    for (;;) {
+      MUSTER_ASSIGN(scan_, scan_csv(text_, found_.dialect, uses_));
+      // A comma where the file had not shown its decimal mark yet.
+      const bool comma = std::ranges::any_of(scan_.number_columns, [](const ScannedNumbers& column) {
+        return column.not_a_number && has_decimal(column.not_a_number->cell, DecimalMark::kComma);
+      });
+      if (found_.decimal_known || !comma || found_.dialect.decimal == DecimalMark::kComma) break;
+      found_.dialect.decimal = DecimalMark::kComma;
+    }
+    if (scan_.rows == 0) return failure("no rows after the header");
+    rows_.samples = empty_samples(preparation_);
+    return {};
+  }
+
+  [[nodiscard]] std::size_t slot(std::size_t column) const { return slots_[column]; }
+
+  void check_numbers(const PreparedColumn& column, const ScannedNumbers& numbers) {
+    if (const auto& cell = numbers.not_a_number) {
+      faults_.add(cell->line, column.name, fmt::format("'{}' is not a number", shown_text(cell->cell.substr(0, 40))));
+    }
+    if (const auto& cell = numbers.not_finite) {
+      faults_.add(cell->line, column.name,
+                  fmt::format("'{}', want a finite number", shown_text(cell->cell.substr(0, 40))));
+    }
+    if (!column.fill) check_missing(column.name, numbers.first_missing);
+  }
+
+  void check_missing(const std::string& column, const std::optional<CellPlace>& cell) {
+    if (!cell) return;
+    faults_.add(cell->line, column,
+                fmt::format("missing value ('{}'), and the model was trained without data.missing = \"mean\"",
+                            shown_text(cell->cell)));
+  }
+
+  // Ids of `texts` -> ids of `names`; unknown texts are faults.
+  std::vector<std::uint32_t> translated(const std::vector<std::string>& names, const std::string& column,
+                                        const char* what, ScannedTexts& texts) {
+    const CategoryNames index(names);
+    std::vector<std::uint32_t> known(texts.values.size(), 0);
+    for (std::uint32_t id = 0; id < known.size(); ++id) {
+      const std::string& text = texts.values.text(id);
+      if (const auto found = index.find(text, found_.dialect.decimal)) {
+        known[id] = *found;
+      } else {
+        const std::string near = text.size() < 100 && names.size() <= 1000 ? nearest_name(text, names) : "";
+        faults_.add(
+            texts.values.first_line(id), column,
+            fmt::format("'{}' is not among the {} {} of the training rows{}", shown_text(text.substr(0, 40)),
+                        names.size(), what, near.empty() ? "" : fmt::format("; is '{}' meant?", shown_text(near))));
+      }
+    }
+    for (std::uint32_t& id : texts.ids) {
+      if (id != ScannedTexts::kMissing) id = known[id];
+    }
+    return std::move(texts.ids);
+  }
+
+  std::vector<std::uint32_t> category_ids(const PreparedColumn& column, ScannedTexts& texts) {
+    if (!column.fill) check_missing(column.name, texts.first_missing);
+    return translated(column.categories, column.name, "values", texts);
+  }
+
+  // A label column without any label is as good as none.
+  void read_labels() {
+    rows_.samples.labels.assign(scan_.rows, 0);
+    if (!label_) return;
+    ScannedTexts& texts = scan_.text_columns[slot(*label_)];
+    if (texts.values.size() == 0) return;
+    if (texts.first_missing) {
+      faults_.add(texts.first_missing->line, preparation_.label,
+                  "missing label; want one in all rows, or no label column");
+    }
+    const auto ids = translated(preparation_.classes, preparation_.label, "classes", texts);
+    rows_.has_labels = true;
+    rows_.samples.labels.assign(ids.begin(), ids.end());
+  }
+
+  void read_clients() {
+    if (!client_) return;
+    const ScannedTexts& texts = scan_.text_columns[slot(*client_)];
+    for (const std::uint32_t id : texts.ids) {
+      rows_.clients.push_back(id == ScannedTexts::kMissing ? std::string() : texts.values.text(id));
+    }
+  }
+
+  // The numbers of each row in the order of the preparation's columns, which the file's may not be in.
+  std::vector<float> numbers_in_order() {
+    std::vector<std::size_t> slots;
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      if (uses_[positions_[i]] == ColumnUse::kNumber) slots.push_back(slot(positions_[i]));
+    }
+    if (std::ranges::is_sorted(slots)) return std::move(scan_.numbers);
+    const std::size_t width = slots.size();
+    std::vector<float> ordered(scan_.numbers.size());
+    for (std::size_t row = 0; row < scan_.rows; ++row) {
+      for (std::size_t i = 0; i < width; ++i) ordered[row * width + i] = scan_.numbers[row * width + slots[i]];
+    }
+    return ordered;
+  }
+
+  std::string_view text_;
+  const Preparation& preparation_;
+  FoundDialect found_;
+  std::vector<ColumnUse> uses_;
+  std::vector<std::size_t> slots_;
+  std::vector<std::size_t> positions_;  // of each prepared column in the file
+  std::optional<std::size_t> label_;
+  std::optional<std::size_t> client_;
+  CsvScan scan_;
+  FirstFault faults_;
+  PreparedRows rows_;
+};
+
+Result<PreparedRows> read_table(DecodedText decoded, const Preparation& preparation) {
+  MUSTER_ASSIGN(PreparedRows rows, TableReading(decoded.buffer.text(), preparation).read());
+  rows.notes.insert(rows.notes.begin(), decoded.notes.begin(), decoded.notes.end());
+  return rows;
+}
+
+Status check_kind(const Preparation& preparation) {
+  if (preparation.storage == Samples::Storage::kTokens) {
+    return failure("the model was trained on text of '{}'; new rows of that kind cannot be read from a table",
+                   preparation.source);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PreparedRows> prepare_table(std::string_view text, const Preparation& preparation) {
+  MUSTER_TRY(check_kind(preparation));
+  MUSTER_ASSIGN(DecodedText decoded, decode_text(text));
+  return read_table(std::move(decoded), preparation);
+}
+
+Result<PreparedRows> prepare_arrays(std::span<const std::uint8_t> bytes, const Preparation& preparation) {
+  MUSTER_TRY(check_kind(preparation));
+  MUSTER_ASSIGN(NpzRows arrays, parse_npz_rows(bytes, preparation.label, preparation.client));
+  PreparedRows rows;
+  rows.samples = empty_samples(preparation);
+  if (arrays.samples.shape.size() != preparation.shape.size()) {
+    const Shape& got = arrays.samples.shape;
+    const Shape& want = preparation.shape;
+    return failure("array 'x': rows of {} x {} x {}, want {} x {} x {} as in training", got.height, got.width,
+                   got.channels, want.height, want.width, want.channels);
+  }
+  if (arrays.samples.storage != preparation.storage) {
+    const bool bytes_wanted = preparation.storage == Samples::Storage::kBytes;
+    return failure("array 'x': {}, but the model was trained on {}",
+                   bytes_wanted ? "not of type uint8" : "of type uint8",
+                   bytes_wanted ? "uint8" : "floating-point numbers");
+  }
+  rows.samples.bytes = std::move(arrays.samples.bytes);
+  rows.samples.floats = std::move(arrays.samples.floats);
+  rows.samples.labels.assign(arrays.rows, 0);
+  rows.lines.resize(arrays.rows);
+  std::iota(rows.lines.begin(), rows.lines.end(), std::uint64_t{0});
+  if (arrays.labels) {
+    rows.has_labels = true;
+    const CategoryNames classes(preparation.classes);
+    for (std::size_t row = 0; row < arrays.rows; ++row) {
+      const std::string name = number_name((*arrays.labels)[row]);
+      const auto found = classes.find(name, DecimalMark::kPoint);
+      if (!found) {
+        return failure("row {}: label {} is not among the {} classes of the training rows", row, name,
+                       preparation.classes.size());
+      }
+      rows.samples.labels[row] = static_cast<std::int32_t>(*found);
+    }
+  }
+  if (arrays.clients) {
+    for (const double client : *arrays.clients) rows.clients.push_back(number_name(client));
+  }
+  return rows;
+}
+
+Result<PreparedRows> prepare_rows(const std::filesystem::path& path, const Preparation& preparation) {
+  const auto read = [&]() -> Result<PreparedRows> {
+    if (!preparation.columns.empty()) {
+      MUSTER_TRY(check_kind(preparation));
+      MUSTER_ASSIGN(DecodedText decoded, read_text(path));
+      return read_table(std::move(decoded), preparation);
+    }
+    MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
+    if (bytes.size() < 2 || bytes[0] != 'P' || bytes[1] != 'K') {
+      return failure("want an .npz file with an array x: the model was trained on {}, which has no named columns",
+                     preparation.source.empty() ? "arrays" : preparation.source);
+    }
+    return prepare_arrays(bytes, preparation);
+  };
+  auto rows = read();
+  if (!rows && rows.error().message.find(path.string()) == std::string::npos) {
+    return std::move(rows).error().within(path.string());
+  }
+  return rows;
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+#include "data/readers/table_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/readers/csv_records.h"
+#include "data/readers/number_text.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{32} << 30;
+
+}  // namespace
+
+Result<std::vector<float>> feature_rows(std::vector<float> numbers, std::size_t rows,
+                                        const std::vector<PreparedColumn>& columns,
+                                        const std::vector<std::vector<std::uint32_t>>& categories) {
+  const std::size_t number_columns = columns.size() - categories.size();
+  std::size_t features = 0;
+  std::vector<float> fills;  // of the columns of numbers
+  for (const PreparedColumn& column : columns) {
+    features += column.features();
+    if (column.kind == PreparedColumn::Kind::kNumber) fills.push_back(static_cast<float>(column.fill.value_or(0)));
+  }
+  if (std::ranges::any_of(columns, [](const PreparedColumn& column) { return column.fill.has_value(); })) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      float* const values = numbers.data() + row * number_columns;
+      for (std::size_t i = 0; i < number_columns; ++i) {
+        if (std::isnan(values[i])) values[i] = fills[i];
+      }
+    }
+  }
+  if (categories.empty()) return numbers;
+  if (features > kMostBytes / sizeof(float) / std::max<std::size_t>(rows, 1)) {
+    return failure("{} rows of {} features do not fit into memory; leave columns out with data.drop", rows, features);
+  }
+  std::vector<float> spread(rows * features, 0.0f);
+  std::size_t at = 0;
+  std::size_t number = 0;
+  std::size_t text = 0;
+  for (const PreparedColumn& column : columns) {
+    if (column.kind == PreparedColumn::Kind::kNumber) {
+      for (std::size_t row = 0; row < rows; ++row) {
+        spread[row * features + at] = numbers[row * number_columns + number];
+      }
+      ++number;
+    } else {
+      const auto fill = static_cast<std::uint32_t>(column.fill.value_or(0));
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::uint32_t category = categories[text][row];
+        spread[row * features + at + (category == ScannedTexts::kMissing ? fill : category)] = 1.0f;
+      }
+      ++text;
+    }
+    at += column.features();
+  }
+  return spread;
+}
+
+CategoryNames::CategoryNames(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    index_.emplace(names[i], static_cast<std::uint32_t>(i));
+    numbers_ = numbers_ && parse_number(names[i]).has_value();
+  }
+}
+
+std::optional<std::uint32_t> CategoryNames::find(const std::string& text, DecimalMark mark) const {
+  if (const auto found = index_.find(text); found != index_.end()) return found->second;
+  if (!numbers_) return std::nullopt;
+  const std::optional<double> value = parse_decimal(text, mark);
+  if (!value) return std::nullopt;
+  const auto found = index_.find(number_name(*value));
+  return found == index_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string number_name(double number) {
+  return fmt::format("{}", number == 0 ? 0.0 : number);
+}
+
+}  // namespace muster
