@@ -107,3 +107,6 @@ seed("recipe", "choices", "fedgroup\naggregation.global=adam\naggregation.beta1=
 # Bytes that choose the run, whether it is extended, and what is done to its folder.
 for kind in range(10):
     seed("run_folder", f"kind-{kind}", bytes([kind * 3, kind, 0, kind] + [(kind * 37 + 11 * i) % 256 for i in range(40)]))
+
+seed("layers", "images", b"\x0b\x0b\x02conv 8 3 pad same\nbatch-norm\nrelu\nmax-pool 2\nresidual padded\nconv 12 3x1 pad same\ngelu\n.\ndropout 0.3\ndense 9 as top\ntanh")
+seed("layers", "words", b"\x00\x05\x00embedding 9 4\nlstm 5 sequence\nlayer-norm\ngru 6 sequence\nmean-pool 2 stride 1\nglobal-mean\ngroup-norm 2")

@@ -26,6 +26,7 @@ enum class Purpose : std::uint32_t {
   kBench = 12,
   kTest = 13,
   kSlots = 14,
+  kDropout = 15,
 };
 
 // Everything that names a stream. `round`, `id` and `part` are free for the purpose: e.g. (round, client, epoch).

@@ -105,6 +105,8 @@ struct Executor::Impl {
   Floats moment2;
   bool has_drift = false;
   double adam_steps = 0;
+  std::uint64_t noise_seed = 0;
+  std::uint32_t noise_steps = 0;
   FixedRows fixed_rows;
   ExecutorTimes* times = nullptr;
 
@@ -207,6 +209,7 @@ struct Executor::Impl {
       const std::uint32_t size = batch / parts + (i < batch % parts ? 1 : 0);
       part.resumed = i > 0;
       part.same_weights = size == size_before;
+      part.first_sample = at;
       // A plan reads the first rows.
       const auto exchange = [&] {
         if (at == 0) return;
@@ -244,8 +247,9 @@ struct Executor::Impl {
   [[nodiscard]] const DenseShape* first_matrix() const { return dense_matrix(*network->layers().front()); }
   [[nodiscard]] const float* drift_or_null() const { return has_drift ? drift.data() : nullptr; }
 
-  [[nodiscard]] Pass sgd_pass(std::uint32_t batch, const StepRule& rule) const {
+  [[nodiscard]] Pass sgd_pass(std::uint32_t batch, const StepRule& rule) {
     Pass pass;
+    add_noise(pass);
     pass.weights = weights.data();
     pass.fused = true;
     pass.scale = -rule.learning_rate / static_cast<float>(batch);
@@ -253,6 +257,13 @@ struct Executor::Impl {
     pass.drift_rate = rule.learning_rate;
     pass.drift = drift_or_null();
     return pass;
+  }
+
+  // Each training step draws anew.
+  void add_noise(Pass& pass) {
+    pass.noise = true;
+    pass.noise_seed = noise_seed;
+    pass.noise_step = noise_steps++;
   }
 
   // A step in which fixed_rows takes the place of the first layer: of its one call at the front of the forward list
@@ -407,6 +418,11 @@ void Executor::store_optimizer(Optimizer optimizer, std::span<float> state) cons
   }
 }
 
+void Executor::seed_dropout(const StreamKey& key) {
+  impl_->noise_seed = Stream(key).next64();
+  impl_->noise_steps = 0;
+}
+
 float* Executor::input(std::uint32_t batch) {
   MUSTER_CHECK(batch >= 1 && batch <= max_batch(), "batch {}, at most {}", batch, max_batch());
   return impl_->input.data();
@@ -420,6 +436,7 @@ std::int32_t* Executor::labels(std::uint32_t batch) {
 BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
   if (rule.optimizer == Optimizer::kSgd) return impl_->forward_backward(batch, impl_->sgd_pass(batch, rule));
   Pass pass;
+  impl_->add_noise(pass);
   pass.weights = impl_->weights.data();
   impl_->ensure(impl_->gradient);
   impl_->ensure(impl_->moment1);

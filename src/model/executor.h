@@ -67,6 +67,10 @@ class Executor {
   void load_optimizer(Optimizer optimizer, std::span<const float> state);
   void store_optimizer(Optimizer optimizer, std::span<float> state) const;
 
+  // Names the random numbers of dropout in the steps to come: equal keys before equal steps give equal results. Only
+  // train() draws; evaluate() and gradient() leave dropout out.
+  void seed_dropout(const StreamKey& key);
+
   // Where the caller writes the next batch: `batch` rows of input().size() floats, and the labels.
   [[nodiscard]] float* input(std::uint32_t batch);
   [[nodiscard]] std::int32_t* labels(std::uint32_t batch);

@@ -75,6 +75,11 @@ struct Pass {
   // A batch may come in parts, never fused.
   bool resumed = false;       // not the first part: begin_update() keeps the gradient of those before
   bool same_weights = false;  // what this plan derived from the weights in its last pass still holds
+  // Dropout, in training steps only: what its draws are keyed by.
+  bool noise = false;
+  std::uint64_t noise_seed = 0;
+  std::uint32_t noise_step = 0;
+  std::uint32_t first_sample = 0;  // where in the batch this part begins
 };
 
 // Prepares packed parameters [offset, offset + count) to receive scale * gradient and returns where it is to be added:
@@ -104,7 +109,7 @@ class Call {
   alignas(16) unsigned char captured_[kCapacity];
 };
 
-enum class TensorRole { kWeight, kBias, kScale, kShift, kMean, kVariance };
+enum class TensorRole { kWeight, kBias, kTable, kScale, kShift, kMean, kVariance };
 
 // A parameter tensor as a layer declares it. kMean and kVariance are running statistics: not trained, last in the flat
 // vector, kept apart from the packed parameters.
@@ -113,7 +118,7 @@ struct TensorSpec {
   std::vector<std::uint32_t> shape;
   TensorRole role = TensorRole::kWeight;
   // Initialisation: torch draws weights and biases from U(+-1/sqrt(torch_fan)), glorot weights from
-  // U(+-sqrt(6 / (fan_in + fan_out))).
+  // U(+-sqrt(6 / (fan_in + fan_out))). Of a kTable, an embedding, torch draws from the standard normal distribution.
   std::uint32_t torch_fan = 1;
   std::uint32_t fan_in = 1;
   std::uint32_t fan_out = 1;

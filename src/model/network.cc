@@ -29,6 +29,10 @@ void fill(const std::string& init, const TensorSpec& tensor, std::span<float> va
     case TensorRole::kWeight:
     case TensorRole::kBias:
       break;
+    case TensorRole::kTable:
+      if (init != "torch") break;
+      for (float& value : values) value = static_cast<float>(stream.normal());
+      return;
   }
   const double bound = initial_bound(init, tensor);
   for (float& value : values) value = bound == 0 ? 0 : static_cast<float>(bound * (2 * stream.uniform() - 1));
@@ -36,8 +40,9 @@ void fill(const std::string& init, const TensorSpec& tensor, std::span<float> va
 
 }  // namespace
 
-Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init)
-    : input_(input), classes_(classes), layers_(std::move(layers)), init_(std::move(init)) {
+Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init,
+                 std::vector<LayerFace> faces)
+    : input_(input), classes_(classes), layers_(std::move(layers)), faces_(std::move(faces)), init_(std::move(init)) {
   MUSTER_CHECK(!layers_.empty(), "a network without layers");
   outputs_ = static_cast<std::uint32_t>(layers_.back()->output().size());
   MUSTER_CHECK(outputs_ == classes || (outputs_ == 1 && classes == 2), "{} outputs for {} classes", outputs_, classes);
@@ -63,8 +68,10 @@ ParameterRange Network::last_layer() const {
 
 ParameterRange Network::classifier() const {
   std::size_t size = 0;
-  for (std::size_t i = layers_.size(); i > 0 && layers_[i - 1]->dense(); --i) {
-    for (const TensorSpec& tensor : layers_[i - 1]->tensors()) size += tensor.size();
+  for (std::size_t i = layers_.size(); i > 0; --i) {
+    const std::vector<TensorSpec> tensors = layers_[i - 1]->tensors();
+    if (!layers_[i - 1]->dense() && !tensors.empty()) break;
+    for (const TensorSpec& tensor : tensors) size += tensor.size();
   }
   return {parameters_ - size, size};
 }
@@ -77,6 +84,10 @@ std::uint64_t Network::forward_macs() const {
   std::uint64_t sum = 0;
   for (const auto& layer : layers_) sum += layer->forward_macs();
   return sum;
+}
+
+std::string describe_network(const Network& network) {
+  return describe_layers(network.input(), network.description());
 }
 
 void Network::initialise(std::span<float> flat, Stream& stream) const {

@@ -3,8 +3,9 @@
 //
 // The flat vector is what travels, is averaged and is saved. Its order, tensor after tensor: dense [in][out], then
 // bias; convolution [kernel height][kernel width][in channels][out channels], then bias; normalisation scale, shift;
-// LSTM [in][4 * hidden], [hidden][4 * hidden], bias (gates i, f, g, o). Running statistics of batch
-// normalisation come last, after every trained parameter: they are averaged with the model, never stepped.
+// LSTM [in][4 * hidden], [hidden][4 * hidden], bias (gates i, f, g, o); GRU [in][3 * hidden], [hidden][3 * hidden],
+// bias (gates r, z, n), recurrent bias of n; embedding [ids][dimension]. Running statistics of batch normalisation come
+// last, after every trained parameter: they are averaged with the model, never stepped.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "data/samples.h"
+#include "model/layer_face.h"
+#include "model/layer_list.h"
 
 namespace muster {
 
@@ -31,7 +34,7 @@ struct ModelOptions {
   std::string norm{};                     // resnet, audio-cnn: batch | group; default batch
   std::string shortcut{};                 // resnet: padded (option A) | projected; default padded
   std::uint32_t units = 100;              // lstm
-  std::uint32_t layers = 2;               // lstm
+  LayerChoice layers = 2;                 // lstm: how many; layers: the list
   std::string init = "torch";             // torch | glorot | uniform
 };
 
@@ -53,7 +56,8 @@ class Layer;
 
 class Network {
  public:
-  Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init);
+  Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init,
+          std::vector<LayerFace> faces = {});
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -69,13 +73,17 @@ class Network {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::span<const ParameterTensor> tensors() const { return tensors_; }
 
-  // Named ranges. Last layer: weight and bias of the output layer; classifier: all dense layers; features: the rest.
+  // Named ranges. Last layer: weight and bias of the output layer; classifier: the dense layers at the end;
+  // features: the rest.
   [[nodiscard]] ParameterRange last_layer() const;
   [[nodiscard]] ParameterRange classifier() const;
   [[nodiscard]] ParameterRange features() const;
 
   // Multiply-adds of one sample's forward pass in dense, convolution and recurrent products.
   [[nodiscard]] std::uint64_t forward_macs() const;
+
+  // What it computes, layer by layer as a recipe would write it, the classifier included.
+  [[nodiscard]] std::span<const LayerFace> description() const { return faces_; }
 
   // Fills the flat vector (size() floats) by the network's initialisation rule; statistics get mean 0, variance 1.
   void initialise(std::span<float> flat, Stream& stream) const;
@@ -89,6 +97,7 @@ class Network {
   std::size_t parameters_ = 0;
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<LayerFace> faces_;
   std::vector<ParameterTensor> tensors_;
   std::string init_;
 };
@@ -97,6 +106,12 @@ class Network {
 // small for the kernel, or a recurrent network on data that is not a sequence.
 [[nodiscard]] Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input,
                                                                   std::uint32_t classes);
+
+// What can be said of the options before there is data: the words of a list, and whether there is one.
+[[nodiscard]] Status check_model(const ModelOptions& options);
+
+// A table of the layers with the shapes between them and their parameters.
+[[nodiscard]] std::string describe_network(const Network& network);
 
 struct ModelEntry {
   std::string name;

@@ -1,29 +1,15 @@
-// The networks that recipes can name, built from layers to fit the data's shape. Parameter counts follow the papers.
+// The networks that recipes can name, written as lists of layers to fit the data's shape, and the one way from a list
+// to a network. Parameter counts follow the papers.
 #include <fmt/format.h>
 
 #include "model/layer.h"
-#include "model/layers/dense.h"
-#include "model/layers/lstm.h"
+#include "model/lowering.h"
 #include "model/network.h"
+#include "model/resolve.h"
 #include "model/zoo_spatial.h"
 
 namespace muster {
 namespace {
-
-// Far above what trains on one core; below it no size can overflow.
-constexpr std::size_t kMaxParameters = std::size_t{1} << 30;
-
-using Layers = std::vector<std::unique_ptr<Layer>>;
-
-// Appends hidden layers with ReLU and the linear output layer, named dense1, dense2, ...
-void add_classifier(Layers& layers, Shape input, std::span<const std::uint32_t> hidden, std::uint32_t outputs) {
-  int number = 0;
-  for (const std::uint32_t width : hidden) {
-    layers.push_back(make_dense(fmt::format("dense{}", ++number), input, width, true));
-    input = layers.back()->output();
-  }
-  layers.push_back(make_dense(fmt::format("dense{}", ++number), input, outputs, false));
-}
 
 Status check_hidden(std::span<const std::uint32_t> hidden) {
   constexpr std::size_t kMaxLayers = 64;
@@ -37,77 +23,94 @@ Status check_hidden(std::span<const std::uint32_t> hidden) {
   return {};
 }
 
-Result<Layers> make_softmax(const ModelOptions&, Shape input, std::uint32_t classes) {
-  Layers layers;
-  add_classifier(layers, input, {}, classes);
-  return layers;
+Result<LayerList> write_softmax(const ModelOptions&, Shape) {
+  return LayerList{};
 }
 
-Result<Layers> make_mlp(const ModelOptions& options, Shape input, std::uint32_t classes) {
-  MUSTER_TRY(check_hidden(options.hidden));
-  std::vector<std::uint32_t> hidden = options.hidden;
-  if (hidden.empty()) hidden = {128};
-  Layers layers;
-  add_classifier(layers, input, hidden, classes);
-  return layers;
+Result<LayerList> write_mlp(const ModelOptions& options, Shape) {
+  LayerList list;
+  add_hidden(list, options.hidden.empty() ? std::vector<std::uint32_t>{128} : options.hidden);
+  return list;
 }
 
-// Words as frozen vectors, a stack of LSTMs, 30 linear units, the outputs: one with the logistic function for two
-// classes.
-Result<Layers> make_lstm_classifier(const ModelOptions& options, Shape input, std::uint32_t classes) {
-  constexpr std::uint32_t kHead = 30;
+// Words as frozen vectors, a stack of LSTMs, 30 linear units.
+Result<LayerList> write_lstm(const ModelOptions& options, Shape input) {
   if (input.height != 1 || input.width < 2) {
     return usage_error("model.name: \"lstm\" wants sequences (1 x words x dimension), the data is {}x{}x{}",
                        input.height, input.width, input.channels);
   }
+  const std::uint32_t depth = options.layers.depth;
   if (options.units < 1 || options.units > 4096) return usage_error("model.units: {}, want 1 to 4096", options.units);
-  if (options.layers < 1 || options.layers > 16) return usage_error("model.layers: {}, want 1 to 16", options.layers);
-  Layers layers;
-  for (std::uint32_t i = 1; i <= options.layers; ++i) {
-    layers.push_back(make_lstm(fmt::format("lstm{}", i), input, options.units, i < options.layers));
-    input = layers.back()->output();
+  if (depth < 1 || depth > 16) return usage_error("model.layers: {}, want 1 to 16", depth);
+  LayerList list;
+  for (std::uint32_t i = 1; i <= depth; ++i) {
+    list.push_back({fmt::format("lstm {}{}", options.units, i < depth ? " sequence" : "")});
   }
-  layers.push_back(make_dense("dense1", input, kHead, false));
-  layers.push_back(make_dense("dense2", layers.back()->output(), classes == 2 ? 1 : classes, false));
-  return layers;
+  list.push_back({"dense 30"});
+  return list;
 }
 
-template <Result<Features> (*make_features)(const ModelOptions&, Shape)>
-Result<Layers> make_convolutional(const ModelOptions& options, Shape input, std::uint32_t classes) {
-  MUSTER_TRY(check_hidden(options.hidden));
-  MUSTER_ASSIGN(Features features, make_features(options, input));
-  add_classifier(features.layers, features.layers.back()->output(), features.hidden, classes);
-  return std::move(features.layers);
+Result<LayerList> as_written(const ModelOptions& options, Shape) {
+  return options.layers.list;
 }
 
-using Maker = Result<Layers> (*)(const ModelOptions&, Shape, std::uint32_t);
+using Writer = Result<LayerList> (*)(const ModelOptions&, Shape);
 
 struct Entry {
   ModelEntry face;
-  Maker make;
+  Writer write;
+  // Two classes have one output with the logistic function.
+  bool single_output = false;
 };
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = {
-      {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, make_softmax},
-      {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, make_mlp},
+      {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, write_softmax},
+      {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, write_mlp},
       {{"cnn", "convolutions with ReLU and max-pooling, dense layers", {"channels", "kernel", "hidden", "init"}},
-       make_convolutional<make_cnn_features>},
-      {{"lenet5", "two 5 x 5 convolutions of 64 channels, three dense layers", {"init"}},
-       make_convolutional<make_lenet5_features>},
-      {{"femnist-cnn", "two 5 x 5 convolutions with padding, 2048 dense units", {"init"}},
-       make_convolutional<make_femnist_features>},
-      {{"resnet", "residual blocks in stages", {"blocks", "widths", "norm", "shortcut", "init"}},
-       make_convolutional<make_resnet_features>},
-      {{"audio-cnn", "M5: one-dimensional convolutions on waveforms", {"norm", "init"}},
-       make_convolutional<make_audio_features>},
+       write_cnn},
+      {{"lenet5", "two 5 x 5 convolutions of 64 channels, three dense layers", {"init"}}, write_lenet5},
+      {{"femnist-cnn", "two 5 x 5 convolutions with padding, 2048 dense units", {"init"}}, write_femnist},
+      {{"resnet", "residual blocks in stages", {"blocks", "widths", "norm", "shortcut", "init"}}, write_resnet},
+      {{"audio-cnn", "M5: one-dimensional convolutions on waveforms", {"norm", "init"}}, write_audio},
       {{"lstm", "a stack of LSTM layers over word vectors, two dense layers", {"units", "layers", "init"}},
-       make_lstm_classifier},
+       write_lstm,
+       true},
+      {{"layers",
+        "one's own: the layers that model.layers lists, and a dense layer to the classes",
+        {"layers", "init"}},
+       as_written},
   };
   return list;
 }
 
+Result<const Entry*> find_entry(const ModelOptions& options) {
+  std::string known;
+  for (const Entry& entry : entries()) {
+    if (entry.face.name == options.name) return &entry;
+    known += (known.empty() ? "" : ", ") + entry.face.name;
+  }
+  return usage_error("model.name: \"{}\", want one of {}", options.name, known);
+}
+
 }  // namespace
+
+Status check_model(const ModelOptions& options) {
+  MUSTER_ASSIGN(const Entry* entry, find_entry(options));
+  const LayerChoice& layers = options.layers;
+  if (entry->write == as_written) {
+    if (layers.list.empty()) {
+      return usage_error("model.layers: want a list of one layer or more, such as [\"dense 64\", \"relu\"]");
+    }
+    MUSTER_TRY(parse_layers(layers.list, "model.layers"));
+    return {};
+  }
+  if (!layers.list.empty()) {
+    return usage_error("model.layers: a list, which belongs to model.name = \"layers\"; with \"{}\" want a number",
+                       options.name);
+  }
+  return check_hidden(options.hidden);
+}
 
 Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input, std::uint32_t classes) {
   if (classes < 2) return usage_error("model: {} classes in the data, want >= 2", classes);
@@ -115,20 +118,16 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
   if (options.init != "torch" && options.init != "glorot" && options.init != "uniform") {
     return usage_error("model.init: \"{}\", want torch, glorot or uniform", options.init);
   }
-  std::string known;
-  for (const Entry& entry : entries()) {
-    if (entry.face.name == options.name) {
-      MUSTER_ASSIGN(Layers layers, entry.make(options, input, classes));
-      auto network = std::make_shared<const Network>(input, classes, std::move(layers), options.init);
-      if (network->size() > kMaxParameters) {
-        return usage_error("model: {} with {} parameters, want at most {}", options.name, network->size(),
-                           kMaxParameters);
-      }
-      return network;
-    }
-    known += (known.empty() ? "" : ", ") + entry.face.name;
-  }
-  return usage_error("model.name: \"{}\", want one of {}", options.name, known);
+  MUSTER_TRY(check_model(options));
+  MUSTER_ASSIGN(const Entry* entry, find_entry(options));
+  MUSTER_ASSIGN(const LayerList list, entry->write(options, input));
+  const std::string place =
+      entry->write == as_written ? "model.layers" : fmt::format("model.name = \"{}\": layers", options.name);
+  MUSTER_ASSIGN(const std::vector<LayerSpec> specs, parse_layers(list, place));
+  const std::uint32_t outputs = entry->single_output && classes == 2 ? 1 : classes;
+  MUSTER_ASSIGN(std::vector<LayerFace> faces, resolve_layers(specs, input, outputs));
+  auto layers = lower_layers(faces);
+  return std::make_shared<const Network>(input, classes, std::move(layers), options.init, std::move(faces));
 }
 
 std::vector<ModelEntry> model_catalogue() {

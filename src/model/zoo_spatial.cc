@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "model/layers/conv.h"
-#include "model/layers/pool.h"
-#include "model/layers/residual.h"
 
 namespace muster {
 namespace {
@@ -24,72 +22,76 @@ Status check_channels(const char* key, std::span<const std::uint32_t> channels) 
   return {};
 }
 
-Shape output(const Features& features, Shape input) {
-  return features.layers.empty() ? input : features.layers.back()->output();
-}
-
-// Convolutions with ReLU and 2 x 2 max-pooling, named conv1, conv2, ...
-Result<Features> make_plain(const ModelOptions& options, Shape input, std::span<const std::uint32_t> channels,
-                            std::uint32_t kernel, bool same) {
-  const bool odd = std::any_of(channels.begin(), channels.end(), [](std::uint32_t c) { return c % kPad != 0; });
-  Features features;
+// Convolutions with ReLU and 2 x 2 max-pooling.
+Result<LayerList> write_plain(const ModelOptions& options, Shape input, std::span<const std::uint32_t> channels,
+                              std::uint32_t kernel, bool same) {
+  const Extent extent{kernel, kernel};
+  LayerList list;
+  Shape before = input;
   int number = 0;
   for (const std::uint32_t count : channels) {
-    const Extent extent{kernel, kernel};
-    const ConvOptions conv{.channels = count,
-                           .kernel = extent,
-                           .padding = same ? same_padding(extent) : Padding{},
-                           .pool = {2, 2},
-                           .lanes = same  ? Lanes::kNever
-                                    : odd ? Lanes::kOften
-                                          : Lanes::kFilled};
-    const Shape before = output(features, input);
-    if (conv_output(before, conv).size() == 0) {
+    ++number;
+    const Shape after = conv_output(
+        before,
+        {.channels = count, .kernel = extent, .padding = same ? same_padding(extent) : Padding{}, .pool = {2, 2}});
+    if (after.size() == 0) {
       return usage_error("model.name: \"{}\" on {} data: convolution {} ({} x {}) and pooling find only {} x {} pixels",
-                         options.name, describe(input), number + 1, kernel, kernel, before.height, before.width);
+                         options.name, describe(input), number, kernel, kernel, before.height, before.width);
     }
-    features.layers.push_back(make_conv(fmt::format("conv{}", ++number), before, conv));
+    // In full: also on data of height 1 the kernel is a square.
+    list.push_back({fmt::format("conv {} {}x{}{}", count, kernel, kernel, same ? " pad same" : "")});
+    list.push_back({"relu"});
+    list.push_back({"max-pool 2x2"});
+    before = after;
   }
-  return features;
+  return list;
 }
 
-Result<Norm> parse_norm(const ModelOptions& options, std::span<const std::uint32_t> channels) {
-  if (options.norm.empty() || options.norm == "batch") return Norm::kBatch;
+// The words of the normalisation.
+Result<std::string> write_norm(const ModelOptions& options, std::span<const std::uint32_t> channels) {
+  if (options.norm.empty() || options.norm == "batch") return std::string("batch-norm");
   if (options.norm != "group") return usage_error("model.norm: \"{}\", want batch or group", options.norm);
   for (const std::uint32_t count : channels) {
     if (count % 2 != 0) return usage_error("model.norm: \"group\" wants even channel counts, got {}", count);
   }
-  return Norm::kGroup;
+  return std::string("group-norm 2");
 }
 
 }  // namespace
 
-Result<Features> make_cnn_features(const ModelOptions& options, Shape input) {
+void add_hidden(LayerList& list, std::span<const std::uint32_t> hidden) {
+  for (const std::uint32_t units : hidden) {
+    list.push_back({fmt::format("dense {}", units)});
+    list.push_back({"relu"});
+  }
+}
+
+Result<LayerList> write_cnn(const ModelOptions& options, Shape input) {
   std::vector<std::uint32_t> channels = options.channels;
   if (channels.empty()) channels = {6, 16};
-  if (const Status status = check_channels("channels", channels); !status) return status.error();
+  MUSTER_TRY(check_channels("channels", channels));
   if (options.kernel < 1 || options.kernel > 64) return usage_error("model.kernel: {}, want 1 to 64", options.kernel);
-  Result<Features> features = make_plain(options, input, channels, options.kernel, false);
-  if (features) features->hidden = options.hidden;
-  return features;
+  MUSTER_ASSIGN(LayerList list, write_plain(options, input, channels, options.kernel, false));
+  add_hidden(list, options.hidden);
+  return list;
 }
 
-Result<Features> make_lenet5_features(const ModelOptions& options, Shape input) {
-  Result<Features> features = make_plain(options, input, std::vector<std::uint32_t>{64, 64}, 5, false);
-  if (features) features->hidden = {384, 192};
-  return features;
+Result<LayerList> write_lenet5(const ModelOptions& options, Shape input) {
+  MUSTER_ASSIGN(LayerList list, write_plain(options, input, std::vector<std::uint32_t>{64, 64}, 5, false));
+  add_hidden(list, std::vector<std::uint32_t>{384, 192});
+  return list;
 }
 
-Result<Features> make_femnist_features(const ModelOptions& options, Shape input) {
-  Result<Features> features = make_plain(options, input, std::vector<std::uint32_t>{32, 64}, 5, true);
-  if (features) features->hidden = {2048};
-  return features;
+Result<LayerList> write_femnist(const ModelOptions& options, Shape input) {
+  MUSTER_ASSIGN(LayerList list, write_plain(options, input, std::vector<std::uint32_t>{32, 64}, 5, true));
+  add_hidden(list, std::vector<std::uint32_t>{2048});
+  return list;
 }
 
-Result<Features> make_resnet_features(const ModelOptions& options, Shape input) {
+Result<LayerList> write_resnet(const ModelOptions& options, Shape input) {
   std::vector<std::uint32_t> widths = options.widths;
   if (widths.empty()) widths = {16, 32, 64};
-  if (const Status status = check_channels("widths", widths); !status) return status.error();
+  MUSTER_TRY(check_channels("widths", widths));
   const std::uint32_t blocks = options.blocks.value_or(3);
   if (blocks < 1 || blocks > 100) return usage_error("model.blocks: {}, want 1 to 100", blocks);
   if (!options.shortcut.empty() && options.shortcut != "padded" && options.shortcut != "projected") {
@@ -99,59 +101,52 @@ Result<Features> make_resnet_features(const ModelOptions& options, Shape input) 
   if (!projected && !std::is_sorted(widths.begin(), widths.end())) {
     return usage_error("model.widths: shrinking widths want model.shortcut = \"projected\"");
   }
-  MUSTER_ASSIGN(const Norm norm, parse_norm(options, widths));
+  MUSTER_ASSIGN(const std::string norm, write_norm(options, widths));
   if (input.height < 3 || input.width < 3) {
     return usage_error("model.name: \"resnet\" wants images of 3 x 3 and more, the data is {}", describe(input));
   }
 
   // The padded variant is the network of Group-FEL, whose convolutions have biases.
-  Features features;
-  features.layers.push_back(make_conv("conv1", input,
-                                      {.channels = widths.front(),
-                                       .kernel = {3, 3},
-                                       .padding = same_padding({3, 3}),
-                                       .bias = !projected,
-                                       .norm = norm}));
+  const char* bias = projected ? " no-bias" : "";
+  LayerList list{{fmt::format("conv {} 3 pad same{}", widths.front(), bias)}, {norm}, {"relu"}};
+  Extent image{input.height, input.width};
   for (std::size_t stage = 0; stage < widths.size(); ++stage) {
     for (std::uint32_t block = 0; block < blocks; ++block) {
-      features.layers.push_back(make_residual(fmt::format("stage{}.block{}", stage + 1, block + 1),
-                                              output(features, input),
-                                              {.channels = widths[stage],
-                                               .stride = stage > 0 && block == 0 ? 2u : 1u,
-                                               .norm = norm,
-                                               .bias = !projected,
-                                               .shortcut = projected ? Shortcut::kProjected : Shortcut::kPadded}));
+      const std::uint32_t stride = stage > 0 && block == 0 ? 2 : 1;
+      image = {(image.height - 1) / stride + 1, (image.width - 1) / stride + 1};
+      const char* shortcut = projected ? "projected" : "padded";
+      list.push_back({fmt::format("residual {} as stage{}.block{}", shortcut, stage + 1, block + 1),
+                      {{fmt::format("conv {} 3 stride {} pad same{}", widths[stage], stride, bias)},
+                       {norm},
+                       {"relu"},
+                       {fmt::format("conv {} 3 pad same{}", widths[stage], bias)},
+                       {norm}}});
+      list.push_back({"relu"});
     }
   }
-  const Shape last = output(features, input);
   // A mean over the whole image, except Group-FEL's network for 28 x 28 images, which slides a window of 5 over 7 x 7.
-  const bool slides = !projected && last.height == 7 && last.width == 7;
-  const Extent window = slides ? Extent{5, 5} : Extent{last.height, last.width};
-  features.layers.push_back(make_pool("pool", last, Pool::kMean, window, {1, 1}));
-  return features;
+  const bool slides = !projected && image == Extent{7, 7};
+  list.push_back({slides ? "mean-pool 5 stride 1" : "global-mean"});
+  return list;
 }
 
-Result<Features> make_audio_features(const ModelOptions& options, Shape input) {
+Result<LayerList> write_audio(const ModelOptions& options, Shape input) {
   constexpr std::uint32_t kChannels[] = {32, 32, 64, 64};
   constexpr std::uint32_t kShortest = 6848;  // leaves one value after the last pooling
-  MUSTER_ASSIGN(const Norm norm, parse_norm(options, kChannels));
-  Features features;
-  for (std::size_t i = 0; i < std::size(kChannels); ++i) {
-    const ConvOptions conv{.channels = kChannels[i],
-                           .kernel = {1, i == 0 ? 80u : 3u},
-                           .stride = i == 0 ? 16u : 1u,
-                           .norm = norm,
-                           .pool = {1, 4}};
-    const Shape before = output(features, input);
-    if (input.height != 1 || conv_output(before, conv).size() == 0) {
-      return usage_error("model.name: \"audio-cnn\" wants waveforms (1 x length) of {} and more values, the data is {}",
-                         kShortest, describe(input));
-    }
-    features.layers.push_back(make_conv(fmt::format("conv{}", i + 1), before, conv));
+  MUSTER_ASSIGN(const std::string norm, write_norm(options, kChannels));
+  if (input.height != 1 || input.width < kShortest) {
+    return usage_error("model.name: \"audio-cnn\" wants waveforms (1 x length) of {} and more values, the data is {}",
+                       kShortest, describe(input));
   }
-  const Shape last = output(features, input);
-  features.layers.push_back(make_pool("pool", last, Pool::kMean, {last.height, last.width}, {1, 1}));
-  return features;
+  LayerList list;
+  for (std::size_t i = 0; i < std::size(kChannels); ++i) {
+    list.push_back({fmt::format("conv {} {}", kChannels[i], i == 0 ? "80 stride 16" : "3")});
+    list.push_back({norm});
+    list.push_back({"relu"});
+    list.push_back({"max-pool 4"});
+  }
+  list.push_back({"global-mean"});
+  return list;
 }
 
 }  // namespace muster

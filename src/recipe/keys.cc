@@ -10,6 +10,7 @@
 #include "recipe/key_conditions.h"
 #include "recipe/key_rows.h"
 #include "recipe/key_values.h"
+#include "recipe/layer_values.h"
 
 namespace muster {
 namespace {
@@ -169,7 +170,8 @@ void add_model(std::vector<Key>& keys) {
       .otherwise("padded")
       .only(model_key("shortcut"));
   model.add("units", &M::units, integer(1, 4096), "hidden units").unit("units").only(model_key("units"));
-  model.add("layers", &M::layers, integer(1, 16), "recurrent layers").only(model_key("layers"));
+  model.add("layers", &M::layers, layer_choice(), "how many recurrent layers, or the layers of a network of one's own")
+      .only(model_key("layers"));
   model.add("init", &M::init, one_of({"torch", "glorot", "uniform"}), "how parameters are initialised")
       .only(model_key("init"));
 }

@@ -84,6 +84,8 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   loaded_version_ = 0;
   executor_.load(received);
   executor_.clear_drift();
+  executor_.seed_dropout(
+      {.seed = seed_, .purpose = Purpose::kDropout, .round = task.round, .id = task.client.value, .part = task.part});
 
   ObjectiveInput input{.received = received.first(network.parameters()), .broadcast = task.broadcast, .state = {}};
   if (objective.has_state()) {

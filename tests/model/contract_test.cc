@@ -25,6 +25,10 @@ void PrintTo(const Case& tested, std::ostream* out) {
   *out << tested.label;
 }
 
+ModelOptions own(LayerList list) {
+  return {.name = "layers", .layers = std::move(list)};
+}
+
 // Small shapes; at least one for every name in the catalogue.
 std::vector<Case> cases() {
   return {
@@ -41,6 +45,31 @@ std::vector<Case> cases() {
       {"resnet_batch", {.name = "resnet", .blocks = 1, .widths = {8, 16}}, {8, 8, 3}, 3, true},
       {"audio_cnn", {.name = "audio-cnn"}, {1, 6900, 1}, 3, true},
       {"lstm", {.name = "lstm", .units = 18}, {1, 5, 9}, 2},
+      {"layers_dense",
+       own({{"batch-norm"}, {"dense 33"}, {"gelu"}, {"dropout 0.3"}, {"dense 9"}, {"layer-norm"}, {"tanh"}}),
+       {1, 1, 19},
+       4,
+       true},
+      {"layers_images",
+       own({{"conv 18 3 pad same"},
+            {"relu"},
+            {"max-pool 2"},
+            {"group-norm 3"},
+            {"dropout 0.2"},
+            {"residual", {{"conv 18 3 pad same"}, {"tanh"}}},
+            {"mean-pool 2 stride 1"},
+            {"dense 12"},
+            {"relu"}}),
+       {9, 8, 3},
+       3},
+      {"layers_lanes",
+       own({{"conv 5 3"}, {"relu"}, {"max-pool 2"}, {"dropout 0.5"}, {"dense 7"}, {"relu"}}),
+       {9, 8, 3},
+       3},
+      {"layers_words",
+       own({{"embedding 11 9"}, {"lstm 18 sequence"}, {"dropout 0.1"}, {"gru 7 sequence"}, {"gru 17"}}),
+       {1, 5, 1},
+       3},
   };
 }
 
@@ -62,6 +91,7 @@ class EveryNetwork : public ::testing::TestWithParam<Case> {
   // Some steps with batches on both sides of every choice by size.
   std::vector<float> train(Executor& executor, std::initializer_list<std::uint32_t> batches = {17, 3, 17, 8, 1}) const {
     executor.load(flat_);
+    executor.seed_dropout({.seed = 1});
     for (const std::uint32_t batch : batches) {
       fill_batch(executor, batch, batch);
       executor.train(batch, {.learning_rate = 0.02f, .pull = 0.01f});

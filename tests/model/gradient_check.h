@@ -32,12 +32,21 @@ inline Stream test_stream(std::uint32_t id) {
   return Stream({.seed = 7, .purpose = Purpose::kTest, .id = id});
 }
 
-// Random normal inputs and uniform labels, for the next pass.
+// Token ids that an embedding in front knows; 0: inputs are not ids.
+inline std::uint32_t ids_of(const Network& network) {
+  const auto faces = network.description();
+  return faces.empty() ? 0 : faces.front().spec.vocabulary;
+}
+
+// Random normal inputs, or token ids, and uniform labels, for the next pass.
 inline void fill_batch(Executor& executor, std::uint32_t batch, std::uint32_t seed) {
   Stream stream = test_stream(seed);
   float* input = executor.input(batch);
   const std::size_t count = batch * executor.network().input().size();
-  for (std::size_t i = 0; i < count; ++i) input[i] = static_cast<float>(stream.normal());
+  const std::uint32_t ids = ids_of(executor.network());
+  for (std::size_t i = 0; i < count; ++i) {
+    input[i] = static_cast<float>(ids > 0 ? static_cast<double>(stream.below(ids)) : stream.normal());
+  }
   std::int32_t* labels = executor.labels(batch);
   for (std::uint32_t i = 0; i < batch; ++i)
     labels[i] = static_cast<std::int32_t>(stream.below(executor.network().classes()));

@@ -1,8 +1,10 @@
 #include "model/kernels/dispatch.h"
 
+#include "model/kernels/activation_kernels.h"
 #include "model/kernels/conv_kernels.h"
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/elementwise.h"
+#include "model/kernels/gru_kernels.h"
 #include "model/kernels/isa.h"
 #include "model/kernels/lanes_kernels.h"
 #include "model/kernels/loss.h"
@@ -34,9 +36,11 @@
 
 namespace muster {
 
+MUSTER_DISPATCH_KERNELS(ActivationKernels, activation_kernels)
 MUSTER_DISPATCH_KERNELS(DenseKernels, dense_kernels)
 MUSTER_DISPATCH_KERNELS(ElementwiseKernels, elementwise_kernels)
 MUSTER_DISPATCH_KERNELS(ConvKernels, conv_kernels)
+MUSTER_DISPATCH_KERNELS(GruKernels, gru_kernels)
 MUSTER_DISPATCH_KERNELS(LanesKernels, lanes_kernels)
 MUSTER_DISPATCH_KERNELS(LossKernels, loss_kernels)
 MUSTER_DISPATCH_KERNELS(LstmKernels, lstm_kernels)

@@ -27,6 +27,13 @@ void each_pixel(const Activation& inside, const Activation& rows, std::size_t ba
 
 }  // namespace
 
+Activation as_wanted(Activation rows, const Request& want) {
+  MUSTER_CHECK(want.format != Format::kLanes && want.halo == 0, "a single pixel is delivered as it is");
+  rows.format = want.format;
+  if (want.format == Format::kChannels) rows.pixel_stride = rows.row_stride = rows.sample_stride;
+  return rows;
+}
+
 Delivery make_delivery(Compiler& compiler, Shape shape, const Request& want, std::uint32_t halo) {
   MUSTER_CHECK(want.format != Format::kLanes, "channels asked for lanes");
   if (want.format == Format::kChannels) {
@@ -35,11 +42,12 @@ Delivery make_delivery(Compiler& compiler, Shape shape, const Request& want, std
   }
   Delivery delivery;
   delivery.result = compiler.activation(Format::kRows, shape);
-  if (shape.channels % kPad == 0 && halo == 0) {
+  const bool single = shape.height == 1 && shape.width == 1;
+  if ((shape.channels % kPad == 0 || single) && halo == 0) {
     delivery.inside = delivery.result;
     delivery.inside.format = Format::kChannels;
-    delivery.inside.pixel_stride = shape.channels;
-    delivery.inside.row_stride = std::size_t{shape.width} * shape.channels;
+    delivery.inside.pixel_stride = padded(shape.channels);
+    delivery.inside.row_stride = shape.width * delivery.inside.pixel_stride;
     return delivery;
   }
   delivery.inside = compiler.activation(Format::kChannels, shape, halo);

@@ -18,6 +18,10 @@ inline PlaneShape plane_shape(Shape shape) {
           static_cast<int>(shape.width)};
 }
 
+// A tensor of a single pixel per sample, made as rows, in the format that the next layer wants: both lie alike.
+// Precondition: no halo is wanted.
+[[nodiscard]] Activation as_wanted(Activation rows, const Request& want);
+
 // What a layer computing in the channels format writes (`inside`) and what it hands on (`result`). When rows are wanted
 // and pixels need no padding both are the same memory; else rows are copied.
 struct Delivery {

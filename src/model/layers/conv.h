@@ -8,23 +8,11 @@
 #include <string>
 
 #include "model/layer.h"
+#include "model/layer_spec.h"
 
 namespace muster {
 
 enum class Norm { kNone, kBatch, kGroup };
-
-struct Extent {
-  std::uint32_t height = 1;
-  std::uint32_t width = 1;
-  bool operator==(const Extent&) const = default;
-};
-
-struct Padding {
-  std::uint32_t top = 0;
-  std::uint32_t left = 0;
-  std::uint32_t bottom = 0;
-  std::uint32_t right = 0;
-};
 
 // What keeps the size of the image at stride 1; for even kernels the larger half is at the bottom and right.
 [[nodiscard]] Padding same_padding(Extent kernel);

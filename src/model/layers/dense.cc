@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "model/kernels/dense_kernels.h"
+#include "model/layers/channels.h"
 
 namespace muster {
 namespace {
@@ -55,7 +56,6 @@ class Dense : public Layer {
   }
 
   Activation compile(Compiler& compiler, const Activation& in, const Request& want) const override {
-    MUSTER_CHECK(want.format == Format::kRows, "{} delivers rows only", name());
     Activation out = compiler.activation(Format::kRows, output());
     out.relu = relu_;
     const DenseKernels* kernels = &dense_kernels();
@@ -90,7 +90,7 @@ class Dense : public Layer {
       kernels->update_bias(rows, shape.out_padded, dz, dz_stride, pass.scale,
                            begin_update(pass, offset + shape.packed(), shape.out_padded));
     }));
-    return out;
+    return as_wanted(out, want);
   }
 
  private:

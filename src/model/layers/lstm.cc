@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/lstm_kernels.h"
+#include "model/layers/time_major.h"
 
 namespace muster {
 namespace {
@@ -75,25 +76,10 @@ class Lstm : public Layer {
     work.offset = compiler.weights_offset();
 
     const std::size_t places = std::size_t{words_} * compiler.max_batch();
-    const bool time_major = in.pixel_stride == work.batch * in.sample_stride;
-    MUSTER_CHECK(time_major || !in.gradient, "{} reads the network's input or another LSTM", name());
-    work.x = in.data;
-    work.dx = in.gradient;
-    work.x_stride = in.sample_stride;
-    if (!time_major) {
-      const std::size_t dimension = in.shape.channels;
-      float* turned = compiler.floats(places * dimension);
-      compiler.forward(Call([in, turned, dimension, words = words_, batch = compiler.batch()](const Pass&) {
-        float* to = turned;
-        for (std::uint32_t t = 0; t < words; ++t) {
-          for (std::uint32_t b = 0; b < batch; ++b, to += dimension) {
-            std::memcpy(to, in.data + b * in.sample_stride + t * in.pixel_stride, dimension * sizeof(float));
-          }
-        }
-      }));
-      work.x = turned;
-      work.x_stride = dimension;
-    }
+    const TimeMajor lines = read_time_major(compiler, in);
+    work.x = lines.x;
+    work.dx = lines.dx;
+    work.x_stride = lines.stride;
     work.gates = compiler.floats(places * work.wide);
     work.c = compiler.floats(places * work.width);
     work.tanh_c = compiler.floats(places * work.width);
@@ -105,17 +91,8 @@ class Lstm : public Layer {
 
     compiler.forward(Call([work](const Pass&) { work.forward(); }));
     compiler.backward(Call([work](const Pass& pass) { work.backward(pass); }));
-
-    const std::size_t last = every_word_ ? 0 : (words_ - 1) * work.batch * work.width;
-    Activation out{.data = work.h + last,
-                   .gradient = work.dh + last,
-                   .format = want.format,
-                   .shape = output(),
-                   .sample_stride = work.width};
-    MUSTER_CHECK(want.format == (every_word_ ? Format::kChannels : Format::kRows), "{} cannot deliver this format",
-                 name());
-    if (every_word_) out.pixel_stride = out.row_stride = work.batch * work.width;
-    return out;
+    return_gradient(compiler, in, lines);
+    return deliver_time_major(compiler, output(), words_, work.h, work.dh, want);
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace muster {
 
 // Input {1, words, dimension}. Output: the hidden state after the last word {1, 1, units}, or after every word
-// {1, words, units}, which only another LSTM can read.
+// {1, words, units}.
 [[nodiscard]] std::unique_ptr<Layer> make_lstm(std::string name, Shape input, std::uint32_t units, bool every_word);
 
 }  // namespace muster

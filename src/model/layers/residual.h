@@ -11,11 +11,6 @@
 
 namespace muster {
 
-enum class Shortcut {
-  kPadded,     // no parameters: the mean of each stride x stride window, channels padded with zeros on both sides
-  kProjected,  // where size or channels change: a 1 x 1 convolution with stride, and normalisation
-};
-
 struct ResidualOptions {
   std::uint32_t channels = 16;
   std::uint32_t stride = 1;
