@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "base/names.h"
 #include "recipe/catalogue.h"
+#include "recipe/fit_to_data.h"
 #include "recipe/recipe.h"
 #include "record/json_text.h"
 
@@ -62,11 +63,29 @@ struct ShowArguments {
   bool all = false;
 };
 
+// With what the data decide, if they are on this machine; notes for people.
+std::vector<std::string> resolve(Recipe& recipe) {
+  const auto data = make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed));
+  if (!data) return {fmt::format("what depends on the data is not filled in: {}", data.error().message)};
+  const RecipeFacts facts = recipe_facts(recipe, **data);
+  std::vector<std::string> notes = fit_to_own_data(recipe, facts, (*data)->shape());
+  for (std::string& note : (*data)->notes()) notes.push_back(std::move(note));
+  if (const Status status = check_recipe_for(recipe, facts); !status) {
+    notes.push_back(fmt::format("will be refused: {}", status.error().message));
+    return notes;
+  }
+  resolve_for_data(recipe, facts, **data);
+  notes.push_back((*data)->summary());
+  return notes;
+}
+
 Status show(const ShowArguments& arguments) {
   MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   MUSTER_TRY(check_recipe(recipe));
+  const std::vector<std::string> notes = resolve(recipe);
   fmt::print("# {}\n", describe_recipe(recipe));
+  for (const std::string& note : notes) fmt::print("# {}\n", note);
   for (const std::string& note : recipe_notes(recipe)) fmt::print("# note: {}\n", note);
   fmt::print("{}", format_recipe(recipe, arguments.all));
   return {};

@@ -93,10 +93,17 @@ Result<RawData> read_speech(const fs::path& path, const DataOptions&) {
   return read_speech_folder(path);
 }
 
+TextOptions text_options(const DataOptions& options) {
+  TextOptions text{.vocabulary = options.vocabulary, .most_tokens = options.vocabulary_size};
+  if (options.tokens == "characters") text.tokens = TokenKind::kCharacters;
+  if (options.tokens == "words") text.tokens = TokenKind::kWords;
+  text.length = options.words.value_or(text.tokens == TokenKind::kCharacters ? 80 : 25);
+  return text;
+}
+
 Result<RawData> read_leaf_source(const fs::path& path, const DataOptions& options) {
-  LeafOptions leaf{.embedding = options.embedding, .words = options.words};
-  if (options.words < 1) return usage_error("data.words: 0, want at least 1");
-  if (leaf.embedding.empty()) {
+  LeafOptions leaf{.embedding = options.embedding, .text = text_options(options)};
+  if (leaf.embedding.empty() && !leaf.text.tokens) {
     // The vectors are usually kept beside the sentences. The first by name, whatever order the folder lists.
     any_entry(path, [&](const fs::path& file) {
       const std::string name = file.filename().string();
@@ -105,6 +112,12 @@ Result<RawData> read_leaf_source(const fs::path& path, const DataOptions& option
     });
   }
   return read_leaf(path, leaf);
+}
+
+Result<RawData> read_characters(const fs::path& path, const DataOptions& options) {
+  DataOptions by_characters = options;
+  if (options.tokens.empty()) by_characters.tokens = "characters";
+  return read_leaf_source(path, by_characters);
 }
 
 Result<TableOptions> table_options(const DataOptions& options) {
@@ -195,7 +208,14 @@ const std::vector<Source>& sources() {
                      "https://nlp.stanford.edu/projects/glove",
        .present = holds_json,
        .read = read_leaf_source,
-       .own_keys = {"embedding", "words"}},
+       .own_keys = {"tokens", "vocabulary", "vocabulary-size", "embedding", "words"}},
+      {.name = "shakespeare",
+       .summary = "the next character in the lines of Shakespeare's plays, a client per role",
+       .kind = kNamed,
+       .how_to_get = "LEAF's preprocessing (github.com/TalwalkarLab/leaf, data/shakespeare)",
+       .present = holds_json,
+       .read = read_characters,
+       .own_keys = {"tokens", "vocabulary", "vocabulary-size", "words"}},
       {.name = "femnist",
        .summary = "handwritten digits and letters, 62 classes, a client per writer",
        .kind = kNamed,
@@ -226,7 +246,7 @@ const std::vector<Source>& sources() {
        .summary = "LEAF's JSON: a file, or a folder, perhaps with train and test in it",
        .kind = kFormat,
        .read = read_leaf_source,
-       .own_keys = {"embedding", "words"}},
+       .own_keys = {"tokens", "vocabulary", "vocabulary-size", "embedding", "words"}},
       {.name = "idx",
        .summary = "a folder of idx files named as MNIST's are",
        .kind = kFormat,
@@ -339,6 +359,7 @@ Status normalise(const Source& source, const DataOptions& options, RawData& data
   const bool mixed = std::ranges::any_of(columns, one_hot);
   // FedProx adds 0.001 to a deviation in grey levels; a user's own features may be that small.
   const double epsilon = data.train.storage == Samples::Storage::kBytes ? 1e-3 : 0.0;
+  data.normalized = true;
   normalize(data, mixed ? NormalizePer::kFeature : source.per.value_or(normalize_default(data.train.shape)), epsilon);
   if (mixed) leave_one_hot(data);
   if (!columns.empty() && !options.normalize && !std::ranges::all_of(columns, one_hot)) {

@@ -12,4 +12,8 @@ std::string FederatedData::class_name(std::uint32_t label) const {
   return label < names.size() ? names[label] : fmt::format("{}", label);
 }
 
+DataOptions FederatedData::resolved(DataOptions options) const {
+  return options;
+}
+
 }  // namespace muster

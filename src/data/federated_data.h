@@ -23,6 +23,8 @@ struct SampleBuffer {
 };
 
 // Immutable and thread-safe. A dormant client costs at most its index entry.
+struct DataOptions;
+
 class FederatedData {
  public:
   virtual ~FederatedData() = default;
@@ -73,6 +75,8 @@ class FederatedData {
   [[nodiscard]] virtual const Preparation& preparation() const;
   // Name of a class in its source; its number if it has none. May hold any bytes: see shown_text().
   [[nodiscard]] std::string class_name(std::uint32_t label) const;
+  // `options`, of which these data were made, with what was left open filled in: the same data come of them.
+  [[nodiscard]] virtual DataOptions resolved(DataOptions options) const;
   // What the user should know about the data, a line each, fit to be printed.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // One line for people, e.g. "fashion-mnist, dirichlet 0.1, 100 clients, 60000 train, 10000 test".
@@ -103,15 +107,18 @@ struct DataOptions {
   std::string label = "label";    // csv column or npz array
   std::string client = "client";
   std::string split = "split";
-  std::vector<std::uint32_t> shape;      // height, width, channels for flat rows
-  std::string missing = "error";         // csv cells that are empty, NA, ?, ...: error | mean | drop
-  std::string delimiter;                 // of a csv file: , | ; | tab | "|"; "" = found in the file
-  std::string decimal;                   // of a csv file: point | comma; "" = found in the file
-  std::vector<std::string> features;     // csv columns that are used; empty = all but label, client and split
-  std::vector<std::string> drop;         // csv columns that are not used
-  std::vector<std::string> categorical;  // csv columns of which each value is a feature, also if they are numbers
-  std::string embedding;                 // GloVe text file for leaf sources
-  std::uint32_t words = 25;              // tokens per sentence
+  std::vector<std::uint32_t> shape;       // height, width, channels for flat rows
+  std::string missing = "error";          // csv cells that are empty, NA, ?, ...: error | mean | drop
+  std::string delimiter;                  // of a csv file: , | ; | tab | "|"; "" = found in the file
+  std::string decimal;                    // of a csv file: point | comma; "" = found in the file
+  std::vector<std::string> features;      // csv columns that are used; empty = all but label, client and split
+  std::vector<std::string> drop;          // csv columns that are not used
+  std::vector<std::string> categorical;   // csv columns of which each value is a feature, also if they are numbers
+  std::string embedding;                  // GloVe text file for leaf sources
+  std::string tokens;                     // what texts are cut into: characters | words; "" = words with vectors
+  std::string vocabulary;                 // file of tokens, one per line; "" = made of the training texts
+  std::uint32_t vocabulary_size = 10000;  // tokens at most of one that is made
+  std::optional<std::uint32_t> words;     // tokens per text; default 25, of characters 80
 };
 
 // Reads the source and divides it among clients. Everything random comes from `seed`.

@@ -206,6 +206,13 @@ void gather_numbers(const T* stored, const SampleView& view, std::span<const std
 void gather_tokens(const SampleView& view, std::span<const std::uint32_t> positions, float* out) {
   const Samples& samples = *view.samples;
   const std::size_t words = samples.shape.width;
+  if (!samples.vectors) {
+    for (const std::uint32_t position : positions) {
+      const std::uint32_t* ids = samples.tokens.data() + std::size_t{view.rows[position]} * words;
+      out = std::copy(ids, ids + words, out);
+    }
+    return;
+  }
   const std::size_t dimension = samples.vectors->dimension;
   for (const std::uint32_t position : positions) {
     const std::uint32_t* ids = samples.tokens.data() + std::size_t{view.rows[position]} * words;

@@ -171,7 +171,7 @@ Result<std::vector<std::uint32_t>> client_sizes(const PartitionTask& task, const
 }
 
 Result<double> dirichlet_alpha(const DataOptions& options) {
-  const double alpha = options.alpha.value_or(0.5);
+  const double alpha = alpha_of(options);
   if (!(alpha >= 0)) return usage_error("data.alpha: {}, want a number >= 0 or inf", alpha);
   return alpha;
 }

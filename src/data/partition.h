@@ -2,6 +2,7 @@
 // random stream. Out: a Division, the rows of each client as one flat index. Knows nothing of files or features.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -52,7 +53,17 @@ struct PartitionLaw {
   // A row may go to several clients, so a test part must be held out before the division, not after it.
   bool replicates = false;
   Result<Division> (*divide)(const PartitionTask& task, const DataOptions& options, Stream& stream) = nullptr;
+
+  [[nodiscard]] bool has_key(std::string_view key) const { return std::ranges::find(keys, key) != keys.end(); }
 };
+
+// What holds where an option is not set.
+[[nodiscard]] inline double alpha_of(const DataOptions& options) {
+  return options.alpha.value_or(0.5);
+}
+[[nodiscard]] inline std::uint32_t rotations_of(const DataOptions& options) {
+  return options.rotations.value_or(4);
+}
 
 // Every law, in the order in which `muster list` shows them.
 [[nodiscard]] std::span<const PartitionLaw> partition_laws();

@@ -17,6 +17,7 @@ constexpr std::uint64_t kMostFeatures = std::uint64_t{1} << 31;
 
 template <typename Value, std::size_t kCount>
 using Words = std::array<std::pair<Value, const char*>, kCount>;
+constexpr Words<TokenKind, 2> kTokenKinds{{{TokenKind::kCharacters, "characters"}, {TokenKind::kWords, "words"}}};
 constexpr Words<Samples::Storage, 3> kStorages{{{Samples::Storage::kBytes, "bytes"},
                                                 {Samples::Storage::kFloats, "floats"},
                                                 {Samples::Storage::kTokens, "tokens"}}};
@@ -198,6 +199,11 @@ Result<Preparation> from_json(const Json& json) {
   fields.one_of("decimal", kDecimals, preparation.decimal);
   fields.one_of("encoding", kEncodings, preparation.encoding);
   fields.texts("vocabulary", preparation.vocabulary);
+  if (!preparation.vocabulary.empty()) {
+    fields.one_of("tokens", kTokenKinds, preparation.tokens.emplace());
+    preparation.shape.tokens = token_ids(preparation);
+    if (has_duplicates(preparation.vocabulary)) fields.refuse("vocabulary", "a token comes twice");
+  }
   if (const Json* columns = fields.list("columns")) {
     for (const Json& column : *columns) {
       MUSTER_ASSIGN(PreparedColumn parsed, parse_column(column, preparation.columns.size()));
@@ -218,6 +224,10 @@ Json json_of(const PreparedColumn& column) {
 }
 
 }  // namespace
+
+std::uint32_t token_ids(const Preparation& preparation) {
+  return static_cast<std::uint32_t>(preparation.vocabulary.size()) + 2;
+}
 
 std::vector<std::string> feature_names(const Preparation& preparation) {
   if (preparation.columns.empty()) return std::vector<std::string>(preparation.shape.size());
@@ -247,7 +257,10 @@ std::string to_json(const Preparation& preparation) {
        {std::pair("label", &preparation.label), {"client", &preparation.client}, {"split", &preparation.split}}) {
     if (!column->empty()) json[name] = *column;
   }
-  if (!preparation.vocabulary.empty()) json["vocabulary"] = preparation.vocabulary;
+  if (preparation.tokens) {
+    json["tokens"] = word_of(*preparation.tokens, kTokenKinds);
+    json["vocabulary"] = preparation.vocabulary;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

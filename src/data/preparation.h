@@ -32,6 +32,9 @@ struct PreparedColumn {
 
 enum class DecimalMark { kPoint, kComma };
 
+// What a text is cut into.
+enum class TokenKind { kCharacters, kWords };
+
 // How text is stored in a file.
 enum class TextEncoding { kUtf8, kUtf16, kLatin1 };
 
@@ -56,11 +59,15 @@ struct Preparation {
   DecimalMark decimal = DecimalMark::kPoint;
   TextEncoding encoding = TextEncoding::kUtf8;
 
-  // Text: the token of each id. Empty for everything else.
+  // Texts: what they are cut into, and the tokens of the ids from 2 on (see readers/tokens.h). Empty for all else.
+  std::optional<TokenKind> tokens;
   std::vector<std::string> vocabulary;
 
   bool operator==(const Preparation&) const = default;
 };
+
+// How many ids its tokens have: padding and unknown ones come before those of the vocabulary.
+[[nodiscard]] std::uint32_t token_ids(const Preparation& preparation);
 
 // The names of all features in order: a column's, "column=category" for a one-hot feature, "" where features have no
 // names (images, arrays).

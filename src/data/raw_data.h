@@ -22,6 +22,8 @@ struct RawData {
 
   std::vector<std::string> class_names;  // empty, or one per class
 
+  bool normalized = false;  // features were standardised
+
   // Of a table: its columns and how they were read. The rest is filled in when the source is known as a whole.
   Preparation preparation;
   // What the user should know about the data, a line each.

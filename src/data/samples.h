@@ -13,11 +13,12 @@
 namespace muster {
 
 // The shape of one sample, stored height-major, channels fastest. A flat feature vector is {1, 1, n}; a waveform
-// {1, length, 1}; a sentence {1, words, embedding dimension}.
+// {1, length, 1}; a sentence {1, words, embedding dimension}, or {1, tokens, 1} of ids that the network embeds.
 struct Shape {
   std::uint32_t height = 1;
   std::uint32_t width = 1;
   std::uint32_t channels = 1;
+  std::uint32_t tokens = 0;  // of texts whose values are ids of tokens: all are below this; 0 = numbers
   [[nodiscard]] std::size_t size() const { return std::size_t{height} * width * channels; }
   bool operator==(const Shape&) const = default;
 };
@@ -36,7 +37,8 @@ struct Samples {
   std::uint32_t classes = 0;
   std::vector<std::int32_t> labels;  // one per sample, in [0, classes)
 
-  // Exactly one of these holds size() samples, by `storage`. kTokens: shape.width ids per sample into `vectors`.
+  // Exactly one of these holds size() samples, by `storage`. kTokens: shape.width ids per sample, into `vectors`
+  // or, where there are none, below shape.tokens.
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
   std::vector<std::uint32_t> tokens;

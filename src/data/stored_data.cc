@@ -53,6 +53,17 @@ class StoredData final : public FederatedData {
   }
   const Preparation& preparation() const override { return raw_.preparation; }
   std::vector<std::string> notes() const override { return raw_.notes; }
+  DataOptions resolved(DataOptions options) const override {
+    options.source = raw_.preparation.source;
+    options.partition = law_->name;
+    options.clients = clients();
+    if (law_->has_key("alpha")) options.alpha = alpha_of(options);
+    if (law_->has_key("rotations")) options.rotations = rotations_of(options);
+    // Where the source's own test rows are the clients', no fraction says so.
+    if (cut_fraction_) options.test_fraction = cut_fraction_;
+    if (raw_.train.storage != Samples::Storage::kTokens) options.normalize = raw_.normalized;
+    return options;
+  }
   std::string summary() const override { return summary_; }
 
  private:
@@ -71,6 +82,8 @@ class StoredData final : public FederatedData {
   std::vector<std::uint32_t> global_validation_;
   std::vector<std::uint32_t> exemplars_;
   std::uint32_t edges_ = 1;
+  const PartitionLaw* law_ = nullptr;
+  std::optional<double> cut_fraction_;  // of each client's rows: its test; none: those that the source has for it
   std::string summary_;
 };
 
@@ -187,6 +200,7 @@ class Divider {
     MUSTER_TRY(take_exemplars());
     MUSTER_TRY(check_edges(options_.edges, data_->clients()));
     data_->edges_ = options_.edges;
+    data_->law_ = law_;
     data_->summary_ = summarise();
     note_untrained_classes();
     return std::unique_ptr<FederatedData>(std::move(data_));
@@ -203,7 +217,7 @@ class Divider {
     MUSTER_ASSIGN(law_, find_partition_law(name));
     clients_ = options_.clients.value_or(std::min(law_->default_clients, static_cast<std::uint32_t>(rows)));
     if (clients_ == 0) return usage_error("data.clients: 0, want at least 1");
-    const std::size_t limit = law_->replicates ? rows * options_.rotations.value_or(4) : rows;
+    const std::size_t limit = law_->replicates ? rows * rotations_of(options_) : rows;
     if (clients_ > limit) {
       return usage_error("data.clients: {}, want at most {} (the training samples of {})", clients_, limit, source_);
     }
@@ -213,12 +227,12 @@ class Divider {
     if (!(options_.validation_fraction >= 0 && options_.validation_fraction < 1)) {
       return usage_error("data.validation-fraction: {}, want a number in [0, 1)", options_.validation_fraction);
     }
-    if (options_.imbalance && std::ranges::find(law_->keys, "imbalance") == law_->keys.end()) {
+    if (options_.imbalance && !law_->has_key("imbalance")) {
       return usage_error("data.imbalance: works with iid, label-groups and rotations, not with {}", law_->name);
     }
-    if (std::ranges::find(law_->keys, "rotations") != law_->keys.end()) {
+    if (law_->has_key("rotations")) {
       const Shape shape = raw.train.shape;
-      const bool quarter = options_.rotations.value_or(4) == 4;
+      const bool quarter = rotations_of(options_) == 4;
       if (raw.train.storage == Samples::Storage::kTokens || shape.height < 2 || shape.width < 2 ||
           (quarter && shape.height != shape.width)) {
         return usage_error("data.partition: {} needs {}images, {} has samples of {} x {} x {}", law_->name,
@@ -237,7 +251,10 @@ class Divider {
     const bool hold_out = law_->replicates && (fraction > 0 || options_.validation_fraction > 0);
     if (hold_out) {
       MUSTER_TRY(hold_out_and_divide(fraction));
-      if (fraction > 0) return {};
+      if (fraction > 0) {
+        data_->cut_fraction_ = fraction;
+        return {};
+      }
     } else {
       MUSTER_ASSIGN(data_->train_index_, apply(raw.train, raw.train_clients, kTrain));
       data_->validation_index_ = no_rows(data_->clients());
@@ -246,9 +263,12 @@ class Divider {
       Stream stream({.seed = seed_, .purpose = Purpose::kPartition, .part = kImbalance});
       reduce_shares(raw.train.labels, stream, data_->train_index_);
     }
-    if (!options_.test_fraction && law_->plants && source_tests) {
+    const bool planted = !options_.test_fraction && law_->plants && source_tests;
+    const bool owned = !options_.test_fraction && !data_->train_index_.owners.empty() && !raw.test_clients.empty();
+    if (!planted && !owned) data_->cut_fraction_ = fraction;
+    if (planted) {
       MUSTER_ASSIGN(data_->test_index_, apply(raw.test, {}, kLocalTest));
-    } else if (!options_.test_fraction && !data_->train_index_.owners.empty() && !raw.test_clients.empty()) {
+    } else if (owned) {
       data_->test_index_ = rows_by_owner(data_->train_index_, raw.test_clients, raw.client_names.size());
     } else if (fraction > 0) {
       data_->test_samples_ = &raw.train;
@@ -382,8 +402,8 @@ class Divider {
   std::string summarise() const {
     const Division& index = data_->train_index_;
     std::string text = fmt::format("{}, {}", source_, law_->name);
-    if (std::ranges::find(law_->keys, "alpha") != law_->keys.end()) {
-      text += fmt::format(" {}", options_.alpha.value_or(0.5));
+    if (law_->has_key("alpha")) {
+      text += fmt::format(" {}", alpha_of(options_));
     }
     text +=
         fmt::format(", {} clients, {} train, {} test", index.clients(), index.rows.size(), data_->global_test_.size());

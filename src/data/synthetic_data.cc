@@ -122,6 +122,13 @@ class SyntheticData final : public FederatedData {
   std::uint32_t edges() const override { return edges_; }
   std::uint32_t edge(ClientId client) const override { return edge_of(client, clients_, edges_); }
   const Preparation& preparation() const override { return preparation_; }
+  DataOptions resolved(DataOptions options) const override {
+    options.clients = clients_;
+    options.test_fraction = test_fraction_;
+    if (!iid_) options.alpha = alpha_;
+    if (!iid_) options.beta = beta_;
+    return options;
+  }
   std::string summary() const override {
     const std::string name = iid_ ? std::string("synthetic-iid") : fmt::format("synthetic({}, {})", alpha_, beta_);
     return fmt::format("{}, {} virtual clients, {} test", name, clients_, global_rows_.size());

@@ -56,6 +56,11 @@ class Words {
     ++at_;
     return true;
   }
+  // How many of the next words are numbers.
+  [[nodiscard]] std::size_t numbers() const {
+    const auto end = std::find_if_not(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end(), whole_number);
+    return static_cast<std::size_t>(end - words_.begin()) - at_;
+  }
   Result<std::string_view> word() {
     if (done()) return misused();
     return words_[at_++];
@@ -170,7 +175,10 @@ Status parse_residual(Words& words, LayerSpec& spec) {
 }
 
 Status parse_embedding(Words& words, LayerSpec& spec) {
-  MUSTER_ASSIGN(spec.vocabulary, words.number("vocabulary", 1, kMostIds));
+  // One number is the dimension: the data know how many tokens they have.
+  if (words.numbers() > 1) {
+    MUSTER_ASSIGN(spec.vocabulary, words.number("vocabulary", 1, kMostIds));
+  }
   MUSTER_ASSIGN(spec.width, words.number("dimension", 1, kMostChannels));
   return {};
 }
@@ -218,7 +226,7 @@ const std::vector<Row>& rows() {
       {{"residual", "residual [projected | padded]", "adds its input to what the layers inside make of it"},
        LayerKind::kResidual,
        parse_residual},
-      {{"embedding", "embedding VOCABULARY DIMENSION", "a trained vector per token id"},
+      {{"embedding", "embedding [VOCABULARY] DIMENSION", "a trained vector per token id"},
        LayerKind::kEmbedding,
        parse_embedding},
       {{"lstm", "lstm UNITS [sequence]", "long short-term memory over the words of a sequence"},

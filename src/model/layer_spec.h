@@ -58,7 +58,7 @@ struct LayerSpec {
   std::string where;             // for messages, e.g. "model.layers[3]"
   std::string name{};            // after `as`; empty: by kind and number
   std::uint32_t width = 0;       // dense: outputs; conv: channels; embedding: dimension; lstm, gru: units
-  std::uint32_t vocabulary = 0;  // embedding
+  std::uint32_t vocabulary = 0;  // embedding; 0: as many as the data have
   Extent kernel{};               // conv, max-pool, mean-pool
   Extent stride{};               // likewise
   Padding padding{};             // conv

@@ -145,6 +145,13 @@ class Resolver {
           return refused(spec, "reads token ids (1 x words x 1), the data is {}x{}x{}", in.height, in.width,
                          in.channels);
         }
+        if (spec.vocabulary == 0 && in.tokens == 0) {
+          return refused(spec, "on data that do not tell how many tokens they have; want a VOCABULARY too");
+        }
+        if (spec.vocabulary > 0 && spec.vocabulary < in.tokens) {
+          return refused(spec, "on data with {} tokens; want a larger VOCABULARY, or none", in.tokens);
+        }
+        if (spec.vocabulary == 0) face.spec.vocabulary = in.tokens;
         face.output = {1, in.width, spec.width};
         return {};
       case LayerKind::kLstm:

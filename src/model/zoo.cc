@@ -125,6 +125,13 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
       entry->write == as_written ? "model.layers" : fmt::format("model.name = \"{}\": layers", options.name);
   MUSTER_ASSIGN(const std::vector<LayerSpec> specs, parse_layers(list, place));
   const std::uint32_t outputs = entry->single_output && classes == 2 ? 1 : classes;
+  if (input.tokens > 0 && (specs.empty() || specs.front().kind != LayerKind::kEmbedding)) {
+    return usage_error(
+        "model.name: \"{}\" on texts that are cut into tokens; want \"layers\", the first an embedding, e.g. "
+        "model.layers = "
+        "[\"embedding 8\", \"lstm 64\"]",
+        options.name);
+  }
   MUSTER_ASSIGN(std::vector<LayerFace> faces, resolve_layers(specs, input, outputs));
   auto layers = lower_layers(faces);
   return std::make_shared<const Network>(input, classes, std::move(layers), options.init, std::move(faces));

@@ -95,7 +95,12 @@ std::string gave_way(const Recipe& recipe) {
 std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
   if (set_by_user(recipe, "model.name") || make_network(recipe.model, shape, classes)) return {};
   Recipe fitted = recipe;
-  fitted.model.name = shape.height == 1 && shape.width > 1 ? "lstm" : "mlp";
+  if (shape.tokens > 0) {
+    fitted.model.name = "layers";
+    fitted.model.layers = LayerList{{"embedding 8"}, {"lstm 64"}};
+  } else {
+    fitted.model.name = shape.height == 1 && shape.width > 1 ? "lstm" : "mlp";
+  }
   give_way_to_settings(fitted);
   if (!make_network(fitted.model, shape, classes)) return {};
   const std::string before = std::exchange(recipe, std::move(fitted)).model.name;
@@ -120,6 +125,16 @@ bool brings_own_data(const Recipe& recipe) {
   if (!set_by_user(recipe, "data.source")) return false;
   const Result<SourceState> state = source_state(recipe.data.source);
   return state && state->kind == SourceKind::kFormat;
+}
+
+void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
+  recipe.data = data.resolved(std::move(recipe.data));
+  if (recipe.evaluation.on != EvaluationOptions{}.on) return;
+  if (facts.global_test && !keeps_models_per_group(recipe)) {
+    recipe.evaluation.on = "global";
+  } else if (facts.client_tests) {
+    recipe.evaluation.on = "clients";
+  }
 }
 
 std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape) {

@@ -19,4 +19,8 @@ namespace muster {
 // brings_own_data(). What it cannot mend is left for check_recipe_for() to refuse.
 [[nodiscard]] std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape);
 
+// Fills in what the recipe leaves to the data: partition, number of clients, tests, normalisation, what is evaluated.
+// The same run comes of it.
+void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data);
+
 }  // namespace muster

@@ -137,11 +137,35 @@ void add_data(std::vector<Key>& keys) {
            "csv columns of which each value is a feature, also if they are numbers")
       .otherwise("text columns of up to 50 values")
       .only(data_key("categorical"));
+  data.add("tokens", &D::tokens, one_of({"characters", "words"}),
+           "what texts are cut into, for a network that embeds them")
+      .otherwise("words, each a vector of data.embedding; of shakespeare characters")
+      .only(data_key("tokens"));
+  const auto cuts_texts = [] {
+    return needs("data.tokens",
+                 [](const Recipe& r) { return !r.data.tokens.empty() || r.data.source == "shakespeare"; });
+  };
+  data.add("vocabulary", &D::vocabulary, any_text(), "file of the tokens that are known, one per line")
+      .otherwise("made of the training texts")
+      .only(data_key("vocabulary"))
+      .only(cuts_texts());
+  data.add("vocabulary-size", &D::vocabulary_size, integer(1, 1 << 20),
+           "most frequent tokens of the training texts that are known")
+      .unit("tokens")
+      .only(data_key("vocabulary-size"))
+      .only(cuts_texts())
+      .only(unless(
+          "data.vocabulary", [](const Recipe& r) { return !r.data.vocabulary.empty(); },
+          [](const Recipe& r) { return fmt::format("with data.vocabulary = \"{}\"", r.data.vocabulary); }));
   data.add("embedding", &D::embedding, any_text(), "GloVe text file for sentences")
       .otherwise("a glove* file beside the sentences")
-      .only(data_key("embedding"));
-  data.add("words", &D::words, integer(1, 100'000), "tokens of a sentence that are used")
+      .only(data_key("embedding"))
+      .only(unless(
+          "data.tokens", [](const Recipe& r) { return !r.data.tokens.empty(); },
+          [](const Recipe& r) { return fmt::format("with data.tokens = \"{}\"", r.data.tokens); }));
+  data.add("words", &D::words, integer(1, 10'000), "tokens of a text that are used")
       .unit("tokens")
+      .otherwise("25; of characters 80")
       .only(data_key("words"));
 }
 

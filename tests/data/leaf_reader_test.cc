@@ -69,7 +69,10 @@ TEST(LeafReader, RefusesWhatContradictsItself) {
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": [[null]], "y": [0]}})"), HasSubstr("unexpected null"));
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": [[1]], "y": [-1]}})"), HasSubstr("label -1"));
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": [[1]], "y": [0.5]}})"), HasSubstr("label 0.5"));
-  EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": [[1]], "y": ["0"]}})"), HasSubstr("unexpected a string"));
+  EXPECT_THAT(with(R"(["a"])", "[2]", R"({"a": {"x": [[1], [2]], "y": ["0", 0]}})"),
+              HasSubstr("other labels are texts"));
+  EXPECT_THAT(with(R"(["a"])", "[2]", R"({"a": {"x": [[1], [2]], "y": [0, "0"]}})"),
+              HasSubstr("other labels are numbers"));
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": {}, "y": [0]}})"), HasSubstr("x: want an array"));
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": [1]})"), HasSubstr("user_data: unexpected array"));
   EXPECT_THAT(with(R"(["a"])", "[1]", R"({"a": {"x": [[1]], "y": [0]}, "a": {"x": [[1]], "y": [0]}})"),
@@ -168,13 +171,13 @@ TEST(LeafReader, SentencesBecomeTokens) {
   const ScratchFolder folder;
   const auto path =
       folder.write("s.json", one_user("u", R"(["Cat sat, zzz", "sat sat sat sat sat sat"])", "[1, 0]", 2));
-  EXPECT_THAT(error_of(read_leaf(path, {})), HasSubstr("embedding: is not set"));
+  EXPECT_THAT(error_of(read_leaf(path, {})), HasSubstr("want data.tokens"));
   const auto glove = folder.write("glove.txt", std::string("sat 1 2\ncat 3 4\n, 5 6\n"));
-  auto data = read_leaf(path, {.embedding = glove, .words = 5});
+  auto data = read_leaf(path, {.embedding = glove, .text = {.length = 5}});
   ASSERT_TRUE(data) << error_of(data);
   EXPECT_EQ(data->train.shape, (Shape{1, 5, 2}));
   EXPECT_THAT(data->train.tokens, ElementsAre(2, 1, 3, 0, 0, 1, 1, 1, 1, 1));
-  EXPECT_THAT(error_of(read_leaf(path, {.embedding = glove, .words = 0})), HasSubstr("words: 0, want 1"));
+  EXPECT_THAT(error_of(read_leaf(path, {.embedding = glove, .text = {.length = 0}})), HasSubstr("words: 0, want 1"));
   EXPECT_THAT(error_of(read_leaf(path, {.embedding = folder.path() / "no.txt"})), HasSubstr("no.txt"));
 }
 
@@ -190,6 +193,54 @@ TEST(LeafReaderRealData, Sent140) {
   EXPECT_EQ(data->train.shape, (Shape{1, 25, 100}));
   // The file of vectors holds exactly the words that LEAF's way of splitting finds in these tweets.
   EXPECT_EQ(data->train.vectors->rows.size(), (12551u + 1) * 100);
+}
+
+// As LEAF's Shakespeare has it: x is a piece of text, y the character that follows.
+constexpr std::string_view kPlay = R"({"users": ["HAMLET", "OPHELIA"], "num_samples": [2, 1], "user_data": {
+  "HAMLET": {"x": ["to be, or ", "not to be\n"], "y": ["n", "t"]}, "OPHELIA": {"x": ["good my"], "y": ["n"]}}})";
+
+TEST(LeafReader, ReadsCharactersAndTheOneThatFollows) {
+  const ScratchFolder folder;
+  const auto path = folder.write("play.json", kPlay);
+  const auto data = read_leaf(path, {.text = {.tokens = TokenKind::kCharacters, .length = 8}});
+  ASSERT_TRUE(data) << error_of(data);
+  EXPECT_THAT(data->class_names, ElementsAre("n", "t"));
+  EXPECT_THAT(data->train.labels, ElementsAre(0, 1, 0));
+  EXPECT_EQ(data->train.classes, 2u);
+  EXPECT_THAT(data->client_names, ElementsAre("HAMLET", "OPHELIA"));
+  const std::vector<std::string>& known = data->preparation.vocabulary;
+  EXPECT_THAT(known, testing::Contains("\n"));
+  EXPECT_EQ(known[0] + known[1], " o") << "the most frequent ones";
+  EXPECT_EQ(data->train.shape, (Shape{1, 8, 1, static_cast<std::uint32_t>(known.size()) + 2}));
+  const auto character = [&](std::size_t row, std::size_t at) {
+    const std::uint32_t id = data->train.tokens[row * 8 + at];
+    return id == Vocabulary::kPadding ? std::string("padding") : known[id - 2];
+  };
+  EXPECT_EQ(character(0, 0), "t");
+  EXPECT_EQ(character(0, 7), "o") << "longer texts are cut";
+  EXPECT_EQ(character(2, 6), "y");
+  EXPECT_EQ(character(2, 7), "padding");
+
+  std::vector<float> row(8);
+  std::int32_t label = -1;
+  const std::vector<std::uint32_t> rows{0, 1, 2};
+  const std::uint32_t position = 2;
+  gather({&data->train, rows, 0}, {&position, 1}, {}, nullptr, row.data(), &label);
+  EXPECT_EQ(label, 0);
+  EXPECT_EQ(row[1], static_cast<float>(data->train.tokens[2 * 8 + 1]));
+  EXPECT_EQ(row[7], 0.0f);
+}
+
+TEST(LeafReader, TakesAVocabularyThatIsGiven) {
+  const ScratchFolder folder;
+  const auto path = folder.write("play.json", kPlay);
+  const auto words = folder.write("words.txt", std::string("to\nbe\n"));
+  const auto data = read_leaf(path, {.text = {.tokens = TokenKind::kWords, .length = 4, .vocabulary = words}});
+  ASSERT_TRUE(data) << error_of(data);
+  EXPECT_THAT(data->preparation.vocabulary, ElementsAre("to", "be"));
+  EXPECT_THAT(data->train.tokens, ElementsAre(2, 3, 1, 1, /**/ 1, 2, 3, 0, /**/ 1, 1, 0, 0));
+  EXPECT_THAT(error_of(read_leaf(path, {.text = {.tokens = TokenKind::kWords, .vocabulary = folder / "none"}})),
+              HasSubstr("none"));
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ std::string error_of(std::string_view json) {
 TEST(Preparation, IsTheSameAfterWritingAndReading) {
   Preparation sentences{.source = "leaf",
                         .storage = Samples::Storage::kTokens,
-                        .shape = {1, 25, 1},
+                        .shape = {1, 25, 1, 4},
                         .classes = {"0", "1"},
-                        .vocabulary = {"", "the"}};
+                        .tokens = TokenKind::kWords,
+                        .vocabulary = {"a", "the"}};
   for (const Preparation& preparation : {table(), images(), sentences, Preparation{}}) {
     const auto back = parse_preparation(to_json(preparation));
     ASSERT_TRUE(back) << back.error().message;

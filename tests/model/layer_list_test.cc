@@ -87,6 +87,9 @@ TEST(LayerListTest, ErrorsSayWhatDoesNotFitTheData) {
   EXPECT_THAT(refusal({{"lstm 8"}}, image), HasSubstr("on 28 x 28 pixels; want a sequence"));
   EXPECT_THAT(refusal({{"relu"}, {"embedding 9 3"}}, {1, 5, 1}), HasSubstr("can only be the first layer"));
   EXPECT_THAT(refusal({{"embedding 9 3"}}, {1, 5, 2}), HasSubstr("the data is 1x5x2"));
+  EXPECT_THAT(refusal({{"embedding 3"}}, {1, 5, 1}), HasSubstr("want a VOCABULARY too"));
+  EXPECT_THAT(refusal({{"embedding 9 3"}}, {1, 5, 1, 10}), HasSubstr("on data with 10 tokens"));
+  EXPECT_THAT(refusal({{"dense 3"}}, {1, 5, 1, 10}), HasSubstr("the first an embedding"));
   EXPECT_THAT(
       refusal({{"residual padded", {{"conv 8 3 pad same"}}}, {"residual padded", {{"conv 4 3 pad same"}}}}, image),
       HasSubstr("model.layers[1]: residual padded from 28 x 28 x 8 to 28 x 28 x 4"));

@@ -31,6 +31,8 @@ Result<Division> divide_natural(const PartitionTask& task, const DataOptions& op
       return usage_error("data.clients: {}, but the source has only {} clients with {} or more training samples",
                          *options.clients, eligible.size(), least);
     }
+  }
+  if (options.clients && *options.clients < eligible.size()) {
     const auto picked = stream.sample(static_cast<std::uint32_t>(eligible.size()), *options.clients);
     for (std::size_t i = 0; i < picked.size(); ++i) eligible[i] = eligible[picked[i]];
     eligible.resize(picked.size());

@@ -7,7 +7,7 @@ namespace muster {
 namespace {
 
 Result<std::uint32_t> rotation_count(const PartitionTask& task, const DataOptions& options) {
-  const std::uint32_t count = options.rotations.value_or(4);
+  const std::uint32_t count = rotations_of(options);
   if (count != 1 && count != 2 && count != 4) return usage_error("data.rotations: {}, want 1, 2 or 4", count);
   if (task.clients % count != 0) {
     return usage_error("data.clients: {}, want a multiple of rotations = {}", task.clients, count);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "base/file.h"
 #include "data/readers/glove.h"
+#include "data/readers/table.h"
 
 namespace muster {
 namespace {
@@ -123,6 +125,7 @@ bool LeafBuilder::number(double value) {
       if (!(value >= 0 && value < kMostClasses) || value != std::floor(value)) {
         return fail(failure("{}: label {}, want an integer in 0..{}", where(), value, kMostClasses - 1));
       }
+      if (!file_.label_texts.empty()) return fail(failure("{}: a number, but other labels are texts", where()));
       file_.labels.push_back(static_cast<std::int32_t>(value));
       ++user_labels_;
       return true;
@@ -145,6 +148,11 @@ bool LeafBuilder::string(string_t& value) {
       return true;
     case State::kX:
       return add_text(std::move(value));
+    case State::kY:
+      if (!file_.labels.empty()) return fail(failure("{}: a text, but other labels are numbers", where()));
+      file_.label_texts.push_back(std::move(value));
+      ++user_labels_;
+      return true;
     case State::kRow:
       if (row_items_++ == kTextPosition) {
         row_text_ = std::move(value);
@@ -327,6 +335,7 @@ Result<LeafFile> LeafBuilder::finish() && {
 struct Part {
   std::vector<std::uint32_t> clients;
   std::vector<std::int32_t> labels;
+  std::vector<std::string> label_texts;
   std::vector<float> numbers;
   std::vector<std::string> texts;
 };
@@ -354,6 +363,12 @@ Status append_file(const std::filesystem::path& path, Merged& merged, Part& part
     return failure("{}: rows of {} numbers, want {} as in the files before", path.string(), file.features,
                    merged.features);
   }
+  const bool has_numbered = !merged.train.labels.empty() || !merged.test.labels.empty();
+  const bool has_named = !merged.train.label_texts.empty() || !merged.test.label_texts.empty();
+  if ((has_named && !file.labels.empty()) || (has_numbered && !file.label_texts.empty())) {
+    return failure("{}: labels are {}, unlike those of the files before", path.string(),
+                   has_named ? "numbers" : "texts");
+  }
   merged.features = std::max(merged.features, file.features);
   std::vector<std::uint32_t> ids;
   for (const std::string& user : file.users) {
@@ -363,6 +378,7 @@ Status append_file(const std::filesystem::path& path, Merged& merged, Part& part
   }
   for (const std::uint32_t owner : file.owners) part.clients.push_back(ids[owner]);
   part.labels.insert(part.labels.end(), file.labels.begin(), file.labels.end());
+  part.label_texts.insert(part.label_texts.end(), file.label_texts.begin(), file.label_texts.end());
   part.numbers.insert(part.numbers.end(), file.numbers.begin(), file.numbers.end());
   part.texts.insert(part.texts.end(), std::make_move_iterator(parsed->texts.begin()),
                     std::make_move_iterator(parsed->texts.end()));
@@ -423,6 +439,33 @@ Samples number_samples(Part& part, std::uint32_t features, bool as_bytes) {
   return samples;
 }
 
+// Texts as ids of tokens, which the network is to embed.
+Samples token_samples(const Part& part, const Vocabulary& vocabulary, const TextOptions& options) {
+  Samples samples;
+  samples.storage = Samples::Storage::kTokens;
+  samples.shape = {1, options.length, 1, vocabulary.size()};
+  samples.tokens.resize(part.texts.size() * options.length);
+  for (std::size_t row = 0; row < part.texts.size(); ++row) {
+    vocabulary.encode(part.texts[row], *options.tokens,
+                      std::span(samples.tokens).subspan(row * options.length, options.length));
+  }
+  return samples;
+}
+
+Status make_token_samples(const Merged& merged, const TextOptions& options, RawData& data) {
+  Vocabulary vocabulary;
+  if (options.vocabulary.empty()) {
+    vocabulary = Vocabulary::of(merged.train.texts, *options.tokens, options.most_tokens);
+  } else {
+    MUSTER_ASSIGN(vocabulary, Vocabulary::read(options.vocabulary));
+  }
+  data.train = token_samples(merged.train, vocabulary, options);
+  data.test = token_samples(merged.test, vocabulary, options);
+  data.preparation.tokens = options.tokens;
+  data.preparation.vocabulary = vocabulary.tokens();
+  return {};
+}
+
 Samples text_samples(const Part& part, const Embedding& embedding, std::shared_ptr<const WordVectors> vectors,
                      std::uint32_t words) {
   Samples samples;
@@ -441,10 +484,14 @@ Samples text_samples(const Part& part, const Embedding& embedding, std::shared_p
 }
 
 Status make_text_samples(const Merged& merged, const LeafOptions& options, RawData& data) {
-  if (options.embedding.empty()) {
-    return usage_error("embedding: is not set, but the rows are sentences: want a GloVe text file");
+  if (options.text.length < 1 || options.text.length > 10000) {
+    return usage_error("words: {}, want 1..10000", options.text.length);
   }
-  if (options.words < 1 || options.words > 10000) return usage_error("words: {}, want 1..10000", options.words);
+  if (options.text.tokens) return make_token_samples(merged, options.text, data);
+  if (options.embedding.empty()) {
+    return usage_error(
+        "the rows are texts: want data.tokens = \"characters\" or \"words\", or data.embedding, a GloVe text file");
+  }
   std::unordered_set<std::string> vocabulary;
   for (const Part* part : {&merged.train, &merged.test}) {
     for (const std::string& text : part->texts) {
@@ -453,9 +500,22 @@ Status make_text_samples(const Merged& merged, const LeafOptions& options, RawDa
   }
   MUSTER_ASSIGN(Embedding embedding, read_glove(options.embedding, vocabulary));
   const auto vectors = std::make_shared<const WordVectors>(std::move(embedding.vectors));
-  data.train = text_samples(merged.train, embedding, vectors, options.words);
-  data.test = text_samples(merged.test, embedding, vectors, options.words);
+  data.train = text_samples(merged.train, embedding, vectors, options.text.length);
+  data.test = text_samples(merged.test, embedding, vectors, options.text.length);
   return {};
+}
+
+// Labels that are texts become numbers, in the order of their bytes; all parts count.
+void number_labels(Merged& merged, std::vector<std::string>& names) {
+  if (merged.train.label_texts.empty()) return;
+  Category all{.numbers = {}, .words = std::move(merged.train.label_texts)};
+  const std::size_t train = all.words.size();
+  std::ranges::move(merged.test.label_texts, std::back_inserter(all.words));
+  Categories categories = number_categories(all);
+  const auto first_test = categories.ids.begin() + static_cast<std::ptrdiff_t>(train);
+  merged.train.labels.assign(categories.ids.begin(), first_test);
+  merged.test.labels.assign(first_test, categories.ids.end());
+  names = std::move(categories.names);
 }
 
 Result<std::uint32_t> count_classes(const Merged& merged, std::uint32_t wanted) {
@@ -531,11 +591,12 @@ std::vector<std::string> leaf_words(std::string_view text) {
 
 Result<RawData> read_leaf(const std::filesystem::path& path, const LeafOptions& options) {
   MUSTER_ASSIGN(Merged merged, merge_files(path));
+  RawData data;
+  number_labels(merged, data.class_names);
   if (merged.train.labels.empty()) return failure("{}: no training samples", path.string());
   auto classes = count_classes(merged, options.classes);
   if (!classes) return std::move(classes).error().within(path.string());
 
-  RawData data;
   if (merged.features > 0) {
     const bool as_bytes =
         merged.features == 784 && holds_bytes(merged.train.numbers) && holds_bytes(merged.test.numbers);

@@ -1,5 +1,6 @@
 // LEAF's JSON, {users, num_samples, user_data: {user: {x, y}}} -> samples whose clients are the users. Rows of x are
-// numbers (FEMNIST: 784 of them) or hold a sentence (Sent140: [id, date, query, user, text, tag], or just the text).
+// numbers (FEMNIST: 784 of them) or hold a text (Sent140: [id, date, query, user, text, tag]; Shakespeare: just the
+// text); labels y are numbers or texts (Shakespeare: the character that comes next).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "data/raw_data.h"
+#include "data/readers/tokens.h"
 
 namespace muster {
 
@@ -17,7 +19,8 @@ namespace muster {
 struct LeafFile {
   std::vector<std::string> users;     // in the order of user_data
   std::vector<std::uint32_t> owners;  // per sample, an index into users
-  std::vector<std::int32_t> labels;   // per sample, not negative
+  std::vector<std::int32_t> labels;   // per sample, not negative; empty where they are words
+  std::vector<std::string> label_texts;
   std::uint32_t features = 0;
   std::vector<float> numbers;
   std::vector<std::string> texts;
@@ -31,8 +34,8 @@ struct LeafFile {
 
 struct LeafOptions {
   std::uint32_t classes = 0;        // labels must be below this; 0 = one more than the largest label
-  std::filesystem::path embedding;  // GloVe text file; needed for sentences
-  std::uint32_t words = 25;         // per sentence: longer ones are cut, shorter ones padded; at least 1
+  std::filesystem::path embedding;  // GloVe text file; needed for texts that are not turned into tokens
+  TextOptions text;
 };
 
 // One file, or a folder: its *.json[.gz] files in sorted order are the training part, or those of its subfolders
