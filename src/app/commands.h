@@ -10,6 +10,7 @@ void add_run_command(Command program);
 void add_list_command(Command program);
 void add_show_command(Command program);
 void add_export_command(Command program);
+void add_predict_command(Command program);
 void add_group_command(Command program);
 void add_data_command(Command program);
 void add_bench_command(Command program);

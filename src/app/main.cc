@@ -20,6 +20,7 @@ Result<int> run(int argc, char** argv) {
   add_list_command(program);
   add_show_command(program);
   add_export_command(program);
+  add_predict_command(program);
   add_group_command(program);
   add_data_command(program);
   add_bench_command(program);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "record/csv_cell.h"
 #include "record/weights_file.h"
 
 namespace muster {
@@ -13,14 +14,6 @@ std::uint64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
-
-// As a cell of a table with commas.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolder& folder) {
@@ -42,9 +35,12 @@ void remove_models_from(const std::filesystem::path& folder, std::uint32_t first
   }
 }
 
-Status write_weights(const RunSummary& summary, const Models& models, const Network& network) {
-  const std::map<std::string, std::string> about{
-      {"recipe", summary.recipe}, {"signature", summary.signature}, {"rounds", std::to_string(summary.rounds)}};
+Status write_weights(const RunSummary& summary, const Models& models, const Network& network,
+                     const std::string& preparation) {
+  const std::map<std::string, std::string> about{{"recipe", summary.recipe},
+                                                 {"signature", summary.signature},
+                                                 {"rounds", std::to_string(summary.rounds)},
+                                                 {"preparation", preparation}};
   MUSTER_TRY(write_safetensors(summary.dir / "model.safetensors", network, models.shared(), about));
   const std::uint32_t own = models.per_group() ? models.count() : 0;
   for (std::uint32_t g = 0; g < own; ++g) {
@@ -87,11 +83,12 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
 }
 
 Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
-                     const RunFolder& folder) {
+                     const std::string& preparation, const RunFolder& folder) {
+  MUSTER_TRY(folder.write("preparation.json", preparation + "\n"));
   MUSTER_TRY(folder.write("summary.json", to_json(summary) + "\n"));
   MUSTER_TRY(write_clients(loop, federation.roster(), folder));
   if (loop.models().in_clients()) return {};
-  return write_weights(summary, loop.models(), federation.network());
+  return write_weights(summary, loop.models(), federation.network(), preparation);
 }
 
 }  // namespace muster

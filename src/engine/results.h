@@ -11,7 +11,8 @@ namespace muster {
                                    const Oracle* oracle, const RunFolder& folder, StopReason reason,
                                    const std::string& data);
 
+// `preparation`: as to_json() has it; it travels with the weights.
 [[nodiscard]] Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
-                                   const RunFolder& folder);
+                                   const std::string& preparation, const RunFolder& folder);
 
 }  // namespace muster

@@ -51,12 +51,16 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
     MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+    for (const std::string& note : data->notes()) recorder.say(note);
     const RecipeFacts facts = recipe_facts(recipe, *data);
     if (start == Start::kAnew) {
       for (const std::string& note : fit_to_own_data(recipe, facts, data->shape())) recorder.say(note);
-      MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
     }
     MUSTER_TRY(check_recipe_for(recipe, facts));
+    if (start == Start::kAnew) {
+      resolve_for_data(recipe, facts, *data);
+      MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
+    }
     MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data->shape(), data->classes()));
     MUSTER_ASSIGN(federation,
                   LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));
@@ -79,7 +83,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   MUSTER_TRY(loop->evaluate_end(reason));
   const RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
   const Stopwatch writing(times ? &times->records_s : nullptr);
-  MUSTER_TRY(write_results(summary, *loop, *federation, folder));
+  MUSTER_TRY(write_results(summary, *loop, *federation, to_json(data->preparation()), folder));
   return summary;
 }
 

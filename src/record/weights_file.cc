@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -81,6 +82,61 @@ std::string zip_fields(std::uint32_t crc, std::uint32_t bytes, std::size_t name_
   return out;
 }
 
+// A zip file of stored members, as parts to be written one after the other. The contents are borrowed.
+class ZipParts {
+ public:
+  // The member's bytes are `head`, then `content`.
+  void add(const std::string& name, const std::string& head, std::string_view content) {
+    const std::uint64_t bytes = head.size() + content.size();
+    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(content.data()), content.size());
+    const std::string fields =
+        zip_fields(static_cast<std::uint32_t>(crc), static_cast<std::uint32_t>(bytes), name.size());
+
+    std::string& record = records_.emplace_back("PK\x03\x04");
+    record += fields;
+    append_value(record, std::uint16_t{0});  // extra field
+    record += name + head;
+    parts_.push_back(record);
+    parts_.push_back(content);
+
+    directory_ += "PK\x01\x02";
+    append_value(directory_, std::uint16_t{20});  // version made by
+    directory_ += fields;
+    directory_.append(12, '\0');  // no extra field, no comment, disk 0, no attributes
+    append_value(directory_, static_cast<std::uint32_t>(offset_));
+    directory_ += name;
+    offset_ += record.size() + content.size();
+  }
+
+  // Fails if there is more than the format holds. Call it once.
+  Result<std::vector<std::string_view>> finish() {
+    const std::size_t members = records_.size();
+    if (members >= UINT16_MAX) {
+      return failure("{} arrays, but an npz file holds less than {}; write safetensors", members, UINT16_MAX);
+    }
+    if (offset_ >= UINT32_MAX) {
+      return failure("an npz file holds less than 4 GiB, the model has more; write safetensors");
+    }
+    const auto directory_bytes = static_cast<std::uint32_t>(directory_.size());
+    directory_ += "PK\x05\x06";
+    append_value(directory_, std::uint32_t{0});  // disks
+    append_value(directory_, static_cast<std::uint16_t>(members));
+    append_value(directory_, static_cast<std::uint16_t>(members));
+    append_value(directory_, directory_bytes);
+    append_value(directory_, static_cast<std::uint32_t>(offset_));
+    append_value(directory_, std::uint16_t{0});  // comment
+    parts_.push_back(directory_);
+    return parts_;
+  }
+
+ private:
+  std::deque<std::string> records_;  // whose addresses stay: each a local record, a name and what precedes the content
+  std::vector<std::string_view> parts_;
+  std::string directory_;
+  std::uint64_t offset_ = 0;
+};
+
 // The two numbers of "data_offsets", if they are that.
 bool take_offsets(const json& value, std::uint64_t& begin, std::uint64_t& end) {
   if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned()) {
@@ -105,7 +161,7 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Para
   check_tiling(tensors, flat.size());
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   auto& notes = header[std::string(kMetadata)] = metadata;
-  notes["layout"] = kLayout;
+  if (!notes.contains("layout")) notes["layout"] = kLayout;
   for (const ParameterTensor& tensor : tensors) {
     const std::uint64_t begin = std::uint64_t{tensor.range.offset} * sizeof(float);
     header[tensor.name] = {
@@ -119,55 +175,17 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Para
 }
 
 Status write_npz(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
-                 std::span<const float> flat) {
+                 std::span<const float> flat, const std::map<std::string, std::string>& texts) {
   check_tiling(tensors, flat.size());
-  std::vector<std::string> heads;  // each: local record, name, array header
-  heads.reserve(tensors.size());
-  std::vector<std::string_view> parts;
-  std::string directory;
-  std::uint64_t offset = 0;
+  ZipParts zip;
   for (const ParameterTensor& tensor : tensors) {
-    const std::string name = tensor.name + ".npy";
-    const std::string array = npy_header(tensor.shape);
-    const std::span<const float> values = flat.subspan(tensor.range.offset, tensor.range.size);
-    const std::uint64_t bytes = array.size() + values.size_bytes();
-    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(array.data()), array.size());
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(values.data()), values.size_bytes());
-    const std::string fields =
-        zip_fields(static_cast<std::uint32_t>(crc), static_cast<std::uint32_t>(bytes), name.size());
-
-    std::string& head = heads.emplace_back("PK\x03\x04");
-    head += fields;
-    append_value(head, std::uint16_t{0});  // extra field
-    head += name + array;
-    parts.push_back(head);
-    parts.push_back(bytes_of(values));
-
-    directory += "PK\x01\x02";
-    append_value(directory, std::uint16_t{20});  // version made by
-    directory += fields;
-    directory.append(12, '\0');  // no extra field, no comment, disk 0, no attributes
-    append_value(directory, static_cast<std::uint32_t>(offset));
-    directory += name;
-    offset += head.size() + values.size_bytes();
+    zip.add(tensor.name + ".npy", npy_header(tensor.shape),
+            bytes_of(flat.subspan(tensor.range.offset, tensor.range.size)));
   }
-  if (tensors.size() >= UINT16_MAX) {
-    return failure("{}: {} arrays, but an npz file holds less than {}; write safetensors", path.string(),
-                   tensors.size(), UINT16_MAX);
-  }
-  if (offset >= UINT32_MAX) {
-    return failure("{}: an npz file holds less than 4 GiB, the model has more; write safetensors", path.string());
-  }
-  const auto directory_bytes = static_cast<std::uint32_t>(directory.size());
-  directory += "PK\x05\x06";
-  append_value(directory, std::uint32_t{0});  // disks
-  append_value(directory, static_cast<std::uint16_t>(tensors.size()));
-  append_value(directory, static_cast<std::uint16_t>(tensors.size()));
-  append_value(directory, directory_bytes);
-  append_value(directory, static_cast<std::uint32_t>(offset));
-  append_value(directory, std::uint16_t{0});  // comment
-  parts.push_back(directory);
-  return write_file(path, parts);
+  for (const auto& [name, text] : texts) zip.add(name, {}, text);
+  auto parts = zip.finish();
+  if (!parts) return std::move(parts).error().within(path.string());
+  return write_file(path, *parts);
 }
 
 Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes,
@@ -235,8 +253,9 @@ Status write_safetensors(const std::filesystem::path& path, const Network& netwo
   return write_safetensors(path, network.tensors(), flat, metadata);
 }
 
-Status write_npz(const std::filesystem::path& path, const Network& network, std::span<const float> flat) {
-  return write_npz(path, network.tensors(), flat);
+Status write_npz(const std::filesystem::path& path, const Network& network, std::span<const float> flat,
+                 const std::map<std::string, std::string>& texts) {
+  return write_npz(path, network.tensors(), flat, texts);
 }
 
 Result<std::vector<float>> read_safetensors(const std::filesystem::path& path, const Network& network) {

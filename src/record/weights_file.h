@@ -15,12 +15,13 @@
 namespace muster {
 
 // `flat` has network.size() values; statistics are written too. `metadata` goes into the header as it is, next to
-// "layout", which gives the order of axes. The file is written whole or not at all.
+// "layout", which gives the order of axes unless `metadata` does. The file is written whole or not at all.
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, const Network& network,
                                        std::span<const float> flat, const std::map<std::string, std::string>& metadata);
 
-// One float32 array per tensor, at most 4 GiB in all.
-[[nodiscard]] Status write_npz(const std::filesystem::path& path, const Network& network, std::span<const float> flat);
+// One float32 array per tensor and a member for each of `texts`, by its name; at most 4 GiB in all.
+[[nodiscard]] Status write_npz(const std::filesystem::path& path, const Network& network, std::span<const float> flat,
+                               const std::map<std::string, std::string>& texts = {});
 
 // The flat vector of a file that holds exactly the network's tensors, in any order. Errors name the file, the tensor,
 // what it has and what the network wants.
@@ -30,7 +31,7 @@ namespace muster {
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
                                        std::span<const float> flat, const std::map<std::string, std::string>& metadata);
 [[nodiscard]] Status write_npz(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
-                               std::span<const float> flat);
+                               std::span<const float> flat, const std::map<std::string, std::string>& texts = {});
 [[nodiscard]] Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes,
                                                            std::span<const ParameterTensor> tensors);
 

@@ -1,33 +1,15 @@
 // Every built-in recipe on a user's own table of sites, with nothing given but where it is and what its columns are.
-#include <random>
-
+#include "site_table.h"
 #include "small_run.h"
 
 namespace muster {
 namespace {
 
-// Sites of very different sizes; two of three features tell the class.
-std::string table_of_sites(std::uint32_t sites) {
-  std::mt19937 random(sites);
-  std::normal_distribution<double> normal;
-  std::string text = "site,age,pressure,noise,outcome\n";
-  for (std::uint32_t site = 0; site < sites; ++site) {
-    const std::uint32_t rows = 40 + random() % 160;
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      const double age = normal(random), pressure = normal(random);
-      const char* const outcome = age + pressure > 0.5 ? "ill" : (age - pressure > 0 ? "watched" : "well");
-      text += fmt::format("site {},{:.2f},{:.1f},{:.3f},{}\n", site, 50 + 10 * age, 120 + 15 * pressure, normal(random),
-                          outcome);
-    }
-  }
-  return text;
-}
-
 class OwnData : public SimulationTest, public testing::WithParamInterface<std::tuple<std::string, std::uint32_t>> {};
 
 TEST_P(OwnData, RunsWithItsPlaceAndItsColumnsGiven) {
   const auto& [name, sites] = GetParam();
-  const auto table = folder_.write("sites.csv", table_of_sites(sites));
+  const auto table = folder_.write("sites.csv", site_table({.sites = sites}));
   Recipe recipe = *load_recipe(name);
   for (const std::string& setting :
        {std::string("data.source=csv"), "data.path=" + table.string(), std::string("data.label=outcome"),

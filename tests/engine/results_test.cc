@@ -20,7 +20,7 @@ TEST(Results, NamesOfClientsAreQuotedAndGoneModelsRemoved) {
   }
   const StopReason reason = run.go();
   const RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "three clients");
-  ASSERT_TRUE(write_results(summary, *run.loop, federation, *run.folder).ok());
+  ASSERT_TRUE(write_results(summary, *run.loop, federation, "{}", *run.folder).ok());
   EXPECT_EQ(summary.rounds, 2u);
   EXPECT_EQ(summary.clients, 4u);
   EXPECT_EQ(summary.idle, 1u);

@@ -1,0 +1,184 @@
+#include "engine/saved_run.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.h"
+#include "base/names.h"
+#include "clients/client_state.h"
+#include "data/readers/csv_records.h"
+#include "data/shown_text.h"
+#include "recipe/choices.h"
+#include "record/checkpoint.h"
+#include "record/weights_file.h"
+#include "solver/local_solver.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint64_t kMostPreparationBytes = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMostClientsBytes = std::uint64_t{1} << 34;
+constexpr std::size_t kClientsShown = 8;
+
+std::optional<std::uint32_t> to_number(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t limit) {
+  MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path, limit));
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+std::string describe(const ModelChoice& choice) {
+  if (choice.group) return fmt::format("group {}", choice.group->value);
+  if (choice.client) return fmt::format("client {}", choice.client->value);
+  return "shared";
+}
+
+Result<SavedRun> SavedRun::open(const std::filesystem::path& out, const std::string& run) {
+  MUSTER_ASSIGN(RunFolder folder, RunFolder::open(out, run));
+  MUSTER_ASSIGN(Recipe recipe, load_recipe((folder.path() / "recipe.toml").string()));
+  MUSTER_TRY(check_recipe(recipe));
+  const std::filesystem::path file = folder.path() / "preparation.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return failure(
+        "{}: not there: the run has not finished, or an older build made it; muster run --resume {} writes it",
+        file.string(), folder.path().string());
+  }
+  MUSTER_ASSIGN(const std::string text, read_text(file, kMostPreparationBytes));
+  auto preparation = parse_preparation(text);
+  if (!preparation) return std::move(preparation).error().within(file.string());
+  const auto classes = static_cast<std::uint32_t>(preparation->classes.size());
+  auto network = make_network(recipe.model, preparation->shape, classes);
+  if (!network) return std::move(network).error().within(file.string());
+  SavedRun saved(std::move(folder), std::move(recipe), std::move(*preparation), std::move(*network));
+  MUSTER_TRY(saved.read_clients());
+  saved.list_models();
+  return saved;
+}
+
+Status SavedRun::read_clients() {
+  const std::filesystem::path file = folder_.path() / "clients.csv";
+  MUSTER_ASSIGN(const std::string text, read_text(file, kMostClientsBytes));
+  const auto wrong = [&](std::size_t line, std::string_view found) {
+    return failure("{}: line {}: '{}', want client,name,samples,group with clients from 0 on", file.string(), line,
+                   shown_text(found));
+  };
+  CsvRecords records(text);
+  for (bool header = true;; header = false) {
+    auto more = records.next();
+    if (!more) return std::move(more).error().within(file.string());
+    if (!*more) return {};
+    const auto fields = records.fields();
+    if (header) continue;
+    if (fields.size() < 4 || to_number(fields[0]) != clients_.size()) return wrong(records.line(), fields[0]);
+    clients_.push_back({std::string(fields[1]), to_number(fields[3])});
+  }
+}
+
+void SavedRun::list_models() {
+  if (!keeps_models_per_group(recipe_)) {
+    models_.push_back({});
+  } else if (keeps_models_in_clients(recipe_)) {
+    for (std::uint32_t k = 0; k < clients_.size(); ++k) models_.push_back({.client = ClientId{k}});
+  } else {
+    std::uint32_t groups = 0;
+    for (const Client& client : clients_) groups = std::max(groups, client.group ? *client.group + 1 : 0);
+    for (std::uint32_t g = 0; g < groups; ++g) models_.push_back({.group = GroupId{g}});
+    if (models_.empty()) models_.push_back({});  // nobody is in a group yet
+  }
+}
+
+Result<ModelChoice> SavedRun::of_client(std::string_view client) const {
+  auto found = std::ranges::find(clients_, client, &Client::name);
+  if (found == clients_.end()) {
+    const auto number = to_number(client);
+    if (number && *number < clients_.size()) found = clients_.begin() + *number;
+  }
+  if (found == clients_.end()) {
+    std::vector<std::string> names;
+    for (const Client& one : clients_) {
+      if (!one.name.empty()) names.push_back(one.name);
+    }
+    if (names.empty()) {
+      return usage_error("client '{}': the run has clients 0 to {}", shown_text(client), clients_.size() - 1);
+    }
+    const std::string near = nearest_name(client, names);
+    if (!near.empty()) {
+      return usage_error("client '{}': the run has no such client, did you mean '{}'?", shown_text(client),
+                         shown_text(near));
+    }
+    const std::size_t shown = std::min(names.size(), kClientsShown);
+    for (std::string& name : names) name = shown_text(name);
+    return usage_error("client '{}': the run has no such client; it has {}{}", shown_text(client),
+                       fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                       shown < names.size() ? fmt::format(", ... ({} clients)", names.size()) : "");
+  }
+  if (!keeps_models_per_group(recipe_)) return ModelChoice{};
+  if (keeps_models_in_clients(recipe_)) {
+    return ModelChoice{.client = ClientId{static_cast<std::uint32_t>(found - clients_.begin())}};
+  }
+  // Who is in no group is scored with the mean of all.
+  return found->group ? ModelChoice{.group = GroupId{*found->group}} : ModelChoice{};
+}
+
+Result<ModelChoice> SavedRun::of_group(std::uint32_t group) const {
+  const ModelChoice choice{.group = GroupId{group}};
+  if (std::ranges::find(models_, choice) != models_.end()) return choice;
+  if (!models_.front().group) {
+    return usage_error("group {}: the run keeps no models of groups; {}", group,
+                       models_.front().client ? "its clients keep their own, choose one" : "it has one model");
+  }
+  return usage_error("group {}: the run has groups 0 to {}", group, models_.size() - 1);
+}
+
+Result<ModelChoice> SavedRun::reported() const {
+  if (models_.size() == 1) return models_.front();
+  return usage_error("{} has {} models, one for each {}; choose with {}", folder_.id(), models_.size(),
+                     models_.front().group ? "group" : "client",
+                     models_.front().group ? "--group G or --client NAME" : "--client NAME");
+}
+
+Result<std::vector<float>> SavedRun::weights(const ModelChoice& choice) {
+  if (choice.client) return kept_by(*choice.client);
+  const std::string file =
+      choice.group ? fmt::format("model-{}.safetensors", choice.group->value) : std::string("model.safetensors");
+  return read_safetensors(folder_.path() / file, *network_);
+}
+
+// From the newest checkpoint that can be read.
+Status SavedRun::restore_states() {
+  Error last{ErrorCode::kFailed, fmt::format("{}: no checkpoint there", folder_.checkpoints().string())};
+  for (const std::filesystem::path& file : list_checkpoints(folder_.checkpoints())) {
+    auto checkpoint = read_checkpoint(file);
+    if (!checkpoint) {
+      last = std::move(checkpoint).error();
+      continue;
+    }
+    MUSTER_ASSIGN(initial_, checkpoint->get_floats("model"));
+    if (initial_.size() != network_->size()) {
+      return failure("{}: a model of {} values, the network has {}", file.string(), initial_.size(), network_->size());
+    }
+    MUSTER_ASSIGN(const std::string manifest, checkpoint->get_string("states"));
+    auto states = std::make_unique<ClientStates>(ClientStateOptions{.folder = folder_.path() / "states"});
+    MUSTER_TRY(states->restore(manifest));
+    states_ = std::move(states);
+    return {};
+  }
+  return last;
+}
+
+Result<std::vector<float>> SavedRun::kept_by(ClientId client) {
+  if (!states_) MUSTER_TRY(restore_states());
+  std::vector<float> model = initial_;  // of a client that never trained
+  MUSTER_ASSIGN([[maybe_unused]] const bool trained, states_->get(client, kModelSlot, model));
+  return model;
+}
+
+}  // namespace muster

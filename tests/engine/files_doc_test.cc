@@ -1,0 +1,92 @@
+// docs/files.md against the files of runs: every field that is written is documented, and every documented one is
+// written.
+#include <map>
+#include <regex>
+#include <set>
+
+#include "compositions.h"
+#include "site_table.h"
+#include "small_run.h"
+
+namespace muster {
+namespace {
+
+using Fields = std::map<std::string, std::set<std::string>>;  // by file
+
+// Names in back quotes of the first cells, below each heading that names a file.
+Fields documented() {
+  std::ifstream in(std::filesystem::path(MUSTER_SOURCE_DIR) / "docs/files.md");
+  EXPECT_TRUE(in);
+  Fields fields;
+  std::string file;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("## ")) {
+      file = line.starts_with("## `") ? line.substr(4, line.find('`', 4) - 4) : "";
+    } else if (!file.empty() && line.starts_with("| `")) {
+      const std::string cell = line.substr(0, line.find(" | "));
+      const std::regex name("`([^`]+)`");
+      for (std::sregex_iterator found(cell.begin(), cell.end(), name); found != std::sregex_iterator(); ++found) {
+        fields[file].insert((*found)[1]);
+      }
+    }
+  }
+  return fields;
+}
+
+void add_fields(const nlohmann::json& value, const std::string& name, std::set<std::string>& fields) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) add_fields(inner, name.empty() ? key : name + "." + key, fields);
+  } else if (value.is_array()) {
+    for (const nlohmann::json& inner : value) add_fields(inner, name + "[]", fields);
+  } else {
+    fields.insert(name);
+  }
+}
+
+class FilesDoc : public SimulationTest {
+ protected:
+  void collect(const Recipe& recipe) {
+    const RunSummary summary = run(recipe);
+    for (const char* file : {"summary.json", "rounds.jsonl", "groups.jsonl", "preparation.json"}) {
+      if (!std::filesystem::exists(summary.dir / file)) continue;
+      for (const nlohmann::json& line : lines(summary.dir / file)) add_fields(line, "", written_[file]);
+    }
+    std::ifstream table(summary.dir / "clients.csv");
+    std::string header;
+    std::getline(table, header);
+    for (std::istringstream cells(header); std::getline(cells, header, ',');) written_["clients.csv"].insert(header);
+  }
+
+  Fields written_;
+};
+
+TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
+  for (const Composition& composition : kCompositions) {
+    Settings settings = composition.settings;
+    settings.push_back("rounds=3");
+    collect(images(settings));
+  }
+  // Planted clusters, noisy profiles, more groups than directions, models of groups.
+  const Settings planted{"data.source=blobs", "data.partition=label-groups", "data.label-groups=0-4,5-9",
+                         "data.clients=12",   "model.name=softmax",          "aggregation.global=none",
+                         "rounds=1"};
+  collect(recipe_of(
+      {planted,
+       {"profile.kind=label-histogram", "profile.epsilon=1.0", "grouping.method=mediator", "grouping.size=3"}}));
+  collect(recipe_of({planted,
+                     {"profile.kind=update-direction", "profile.steps=1", "grouping.method=decomposed-cosine",
+                      "grouping.groups=2", "evaluation.discrepancy=true"}}));
+  collect(recipe_of({planted, {"profile.kind=label-histogram", "grouping.method=inter-cluster", "grouping.groups=5"}}));
+  const auto table = folder_.write("sites.csv", site_table({.split = true}) + "site 1,,120,0.5,train,well\n");
+  collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.client=site",
+                      "data.missing=mean", "data.categorical=[\"noise\"]", "rounds=1"}}));
+  const auto play = folder_.write(
+      "play.json",
+      std::string(R"({"users": ["A"], "num_samples": [2], "user_data": {"A": {"x": ["ab", "ba"], "y": ["c", "d"]}}})"));
+  collect(recipe_of({{"data.source=leaf", "data.path=" + play.string(), "data.tokens=characters", "data.words=4",
+                      "model.name=layers", "model.layers=[\"embedding 2\", \"gru 3\"]", "rounds=1"}}));
+  EXPECT_EQ(written_, documented());
+}
+
+}  // namespace
+}  // namespace muster
