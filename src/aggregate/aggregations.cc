@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "aggregate/aggregator.h"
+#include "base/catalogue_version.h"
 #include "base/names.h"
 
 namespace muster {
@@ -145,6 +146,7 @@ Status add_aggregation(AggregationEntry entry, AggregatorFactory factory) {
     return usage_error("aggregation '{}': there is one of that name already", entry.name);
   }
   all.choices.push_back({std::move(entry), std::move(factory)});
+  note_added_choice();
   return {};
 }
 

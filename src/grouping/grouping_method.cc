@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 
+#include "base/catalogue_version.h"
 #include "base/names.h"
 #include "grouping/groupers.h"
 
@@ -179,6 +180,7 @@ Status add_grouping_method(GroupingMethod method) {
     }
   }
   all.list.push_back(std::move(method));
+  note_added_choice();
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/catalogue_version.h"
 #include "base/check.h"
 #include "base/names.h"
 #include "profile/kinds.h"
@@ -134,6 +135,7 @@ Status add_profile_kind(ProfileEntry entry, ProfileFactory make) {
     }
   }
   kinds.list.push_back({std::move(entry), std::move(make)});
+  note_added_choice();
   return {};
 }
 

@@ -4,8 +4,22 @@
 
 #include "data/partition.h"
 #include "plan/regroup_event.h"
+#include "recipe/from_catalogues.h"
 
 namespace muster {
+namespace {
+
+const GrouperEntry* grouper_of(const Recipe& recipe) {
+  static FromCatalogues<std::vector<GrouperEntry>> methods(groupers);
+  return find_entry(methods.get(), recipe.grouping.method);
+}
+
+const ProfileEntry* profile_of(const Recipe& recipe) {
+  static FromCatalogues<std::vector<ProfileEntry>> kinds(profile_kinds);
+  return find_entry(kinds.get(), recipe.profile.kind);
+}
+
+}  // namespace
 
 const std::vector<TrainingMode>& training_modes() {
   static const std::vector<TrainingMode> list{
@@ -37,7 +51,8 @@ const std::vector<ScoreEntry>& complement_scores() {
 }
 
 bool forms_groups(const Recipe& recipe) {
-  return !forms_singletons(recipe.grouping);
+  const GrouperEntry* const found = grouper_of(recipe);
+  return !found || !found->alone;
 }
 
 bool trains_in_sequence(const Recipe& recipe) {
@@ -66,8 +81,7 @@ bool clients_have_state(const Recipe& recipe) {
 }
 
 ProfileGives told_by(const Recipe& recipe) {
-  const std::vector<ProfileEntry> kinds = profile_kinds();
-  const ProfileEntry* const found = find_entry(kinds, recipe.profile.kind);
+  const ProfileEntry* const found = profile_of(recipe);
   return found ? found->gives : ProfileGives::kNothing;
 }
 
@@ -76,20 +90,17 @@ bool tells_vectors(ProfileGives gives) {
 }
 
 GroupingNeed needed_by_grouper(const Recipe& recipe) {
-  const std::vector<GrouperEntry> methods = groupers();
-  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  const GrouperEntry* const found = grouper_of(recipe);
   return found ? found->need : GroupingNeed::kNothing;
 }
 
 bool grouper_has_key(const Recipe& recipe, std::string_view key) {
-  const std::vector<GrouperEntry> methods = groupers();
-  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  const GrouperEntry* const found = grouper_of(recipe);
   return found && std::ranges::find(found->keys, key) != found->keys.end();
 }
 
 bool groups_by_losses(const Recipe& recipe) {
-  const std::vector<GrouperEntry> methods = groupers();
-  const GrouperEntry* const found = find_entry(methods, recipe.grouping.method);
+  const GrouperEntry* const found = grouper_of(recipe);
   return found && found->by_losses;
 }
 

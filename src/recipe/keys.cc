@@ -1,12 +1,11 @@
 #include "recipe/keys.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
-#include <mutex>
 
 #include "recipe/choices.h"
+#include "recipe/from_catalogues.h"
 #include "recipe/key_conditions.h"
 #include "recipe/key_rows.h"
 #include "recipe/key_values.h"
@@ -625,16 +624,24 @@ std::vector<Key> declare_keys() {
   return keys;
 }
 
+struct KeyTable {
+  std::vector<Key> keys;
+  std::map<std::string, std::size_t, std::less<>> by_name;
+};
+
+const KeyTable& key_table() {
+  static FromCatalogues<KeyTable> table([] {
+    KeyTable made{.keys = declare_keys(), .by_name = {}};
+    for (std::size_t i = 0; i < made.keys.size(); ++i) made.by_name[full_name(made.keys[i].info)] = i;
+    return made;
+  });
+  return table.get();
+}
+
 }  // namespace
 
 const std::vector<Key>& recipe_key_table() {
-  // Programs may add choices to some catalogues: then the table is made again. Tables that were handed out stay.
-  const std::array<std::size_t, 3> choices{groupers().size(), profile_kinds().size(), aggregations().size()};
-  static std::mutex mutex;
-  static std::map<std::array<std::size_t, 3>, std::vector<Key>> tables;
-  const std::scoped_lock lock(mutex);
-  const auto found = tables.find(choices);
-  return found != tables.end() ? found->second : tables.emplace(choices, declare_keys()).first->second;
+  return key_table().keys;
 }
 
 std::string full_name(const RecipeKey& key) {
@@ -642,10 +649,9 @@ std::string full_name(const RecipeKey& key) {
 }
 
 const Key* find_key(std::string_view name) {
-  for (const Key& key : recipe_key_table()) {
-    if (full_name(key.info) == name) return &key;
-  }
-  return nullptr;
+  const KeyTable& table = key_table();
+  const auto found = table.by_name.find(name);
+  return found == table.by_name.end() ? nullptr : &table.keys[found->second];
 }
 
 const Condition* failing_condition(const Key& key, const Recipe& recipe) {

@@ -35,7 +35,8 @@ struct Key {
   std::string instead_of;
 };
 
-// In the order in which recipes are written.
+// In the order in which recipes are written. A table that was handed out stays, also when a program adds a choice and
+// the next one knows it.
 [[nodiscard]] const std::vector<Key>& recipe_key_table();
 
 [[nodiscard]] std::string full_name(const RecipeKey& key);
