@@ -1,24 +1,15 @@
 // Four rounds of every way to keep models, by hand.
 #include <set>
 
-#include "engine/models.h"
+#include "group_updates.h"
 
 namespace muster {
 namespace {
 
 using testing::ElementsAre;
 
-Grouping groups_of_one(std::uint32_t count) {
-  Grouping grouping;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const ClientId client{k};
-    grouping.add({&client, 1});
-  }
-  return grouping;
-}
 void send(Models& models, std::size_t index, std::uint32_t group, float value, std::uint64_t samples) {
-  GroupUpdate update{.group = {group}, .model = {value}, .samples = samples};
-  update.members.push_back({.client = {group}, .samples = static_cast<std::uint32_t>(samples), .visits = 1});
+  GroupUpdate update = update_of(group, {value}, samples);
   models.add(update, index);
 }
 void send_nothing(Models& models, std::size_t index, std::uint32_t group) {

@@ -1,27 +1,12 @@
 // Ways to keep models, each by a worked example.
-#include "engine/models.h"
-
 #include <set>
+
+#include "group_updates.h"
 
 namespace muster {
 namespace {
 
 using testing::ElementsAre;
-
-GroupUpdate update_of(std::uint32_t group, std::vector<float> model, std::uint64_t samples = 1) {
-  GroupUpdate update{.group = {group}, .model = std::move(model), .samples = samples};
-  update.members.push_back({.client = {group}, .samples = 1, .visits = 1});
-  return update;
-}
-
-Grouping groups_of_one(std::uint32_t count) {
-  Grouping grouping;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const ClientId client{k};
-    grouping.add({&client, 1});
-  }
-  return grouping;
-}
 
 TEST(SlotModels, WeighTheSamplesThatTrainedThem) {
   const auto models = make_slot_models({.window = 100}, {0});
