@@ -111,6 +111,7 @@ class Groups {
   std::uint32_t formed_for_ = 0;  // the round that groups were last formed for; 0 = there are none yet
   bool overdue_ = false;          // new ones were wanted, and too few clients answered
   bool waits_ = false;
+  bool said_why_unsplit_ = false;  // since groups were last split
   Grouping grouping_;
   std::vector<double> cov_;
   // For newcomers: the mean profile of each group as it was formed, and the model that members had trained from where

@@ -1,5 +1,6 @@
 // Groups that an event forms, or splits, from what the members of an ordinary round sent.
 #include <algorithm>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "engine/groups.h"
@@ -83,6 +84,8 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
                                         {.seed = recipe_.seed, .round = round}));
     }
     if (halves.grouping.count() < 2) {
+      for (const std::string& note : halves.notes)
+        formed.notes.push_back(fmt::format("group {}: {}", next.count(), note));
       keep();
       continue;
     }
@@ -93,7 +96,12 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
       parents.push_back({g});
     }
   }
-  if (next.count() == grouping_.count()) return formed;
+  if (next.count() == grouping_.count()) {
+    // Said once, and not in every round until something happens.
+    if (std::exchange(said_why_unsplit_, true)) formed.notes.clear();
+    return formed;
+  }
+  said_why_unsplit_ = false;
   take(std::move(next));
   formed_for_ = round;
   formed.anew = true;

@@ -141,6 +141,9 @@ TEST(GroupsByEvent, AGroupIsSplitAndItsHalvesKeepItsModel) {
   const GroupsFormed again = formed_by(run.groups->follow_event(3, next.observed, *run.models));
   EXPECT_THAT(members_of(run.groups->grouping()),
               ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1), ElementsAre(3, 5)));
+  const auto line = nlohmann::json::parse(again.line);
+  ASSERT_EQ(line["notes"].size(), 1u);  // of the one that was not split
+  EXPECT_THAT(line["notes"][0].get<std::string>(), HasSubstr("group 0: no split, the mean update is not shorter"));
   ASSERT_EQ(again.starts.count(), 3u);
   EXPECT_THAT(again.starts.row(0), Each(10));
   EXPECT_THAT(again.starts.row(1), Each(20));
@@ -162,7 +165,12 @@ TEST(GroupsByEvent, AGroupThatAgreesStaysAsItIs) {
   Splitting run;
   SeenRound round(run.federation, {}, false);
   for (std::uint32_t k = 0; k < 7; ++k) Splitting::send(round, k, 3, 0);
-  EXPECT_FALSE(formed_by(run.groups->follow_event(2, round.observed, *run.models)).anew);
+  const GroupsFormed formed = formed_by(run.groups->follow_event(2, round.observed, *run.models));
+  EXPECT_FALSE(formed.anew);
+  ASSERT_EQ(formed.notes.size(), 1u);
+  EXPECT_THAT(formed.notes[0], HasSubstr("group 0: no split, the mean update is not shorter than epsilon-mean = 0.5"));
+  // Until something happens there is nothing new to say.
+  EXPECT_TRUE(formed_by(run.groups->follow_event(3, round.observed, *run.models)).notes.empty());
 }
 
 }  // namespace
