@@ -9,6 +9,7 @@
 #include "engine/packed_grouping.h"
 #include "engine/saved_model.h"
 #include "plan/schedule.h"
+#include "recipe/attendance.h"
 
 namespace muster {
 
@@ -76,14 +77,7 @@ Result<Groups::Told> Groups::listen(std::uint32_t round, GroupsFormed& formed) {
     }
     return told;
   }
-  std::vector<ClientId> asked = roster.present(round);
-  const auto present = static_cast<std::uint32_t>(asked.size());
-  if (const std::uint32_t wanted = recipe_.profile_clients.of(present); wanted < present) {
-    Stream stream({.seed = recipe_.seed, .purpose = Purpose::kGrouping, .round = round, .part = 2});
-    std::vector<ClientId> chosen;
-    for (const std::uint32_t i : stream.sample(present, wanted)) chosen.push_back(asked[i]);
-    asked = std::move(chosen);
-  }
+  const std::vector<ClientId> asked = asked_clients(recipe_, round, roster.present(round));
   if (kind.trains) told.start = profile_start();
   const ProfileRequest request{
       .clients = asked, .round = round, .as_of_round = round, .models = {told.start, told.start.size()}};

@@ -4,24 +4,17 @@
 
 #include <algorithm>
 
-#include "base/random.h"
 #include "base/stopwatch.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
+#include "recipe/attendance.h"
 #include "recipe/facts.h"
 #include "recipe/fit_to_data.h"
 #include "train/local_federation.h"
 
 namespace muster {
 namespace {
-
-// Who is not there from the start.
-std::vector<std::uint32_t> late_clients(const Recipe& recipe, std::uint32_t clients) {
-  if (!recipe.newcomers.round) return {};
-  Stream stream({.seed = recipe.seed, .purpose = Purpose::kSampling, .part = 2});
-  return stream.sample(clients, recipe.newcomers.clients.of(clients));
-}
 
 LocalFederationOptions federation_options(const Recipe& recipe, const SimulationOptions& options,
                                           const FederatedData& data, const RunFolder& folder) {

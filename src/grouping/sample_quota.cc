@@ -10,28 +10,25 @@ struct Open {
   std::uint64_t samples = 0;
 };
 
-// Deals clients that did not fill a group of their own out to the others.
-Status deal(std::vector<Open>& groups, const std::vector<std::uint32_t>& clients, const SampleQuota& quota) {
-  std::vector<Open*> turn;
+std::uint64_t room_in(const std::vector<Open>& groups, const SampleQuota& quota) {
   std::uint64_t room = 0;
-  for (Open& group : groups) {
-    if (group.members.size() >= quota.max_clients) continue;
-    turn.push_back(&group);
-    room += quota.max_clients - group.members.size();
+  for (const Open& group : groups) {
+    if (group.members.size() < quota.max_clients) room += quota.max_clients - group.members.size();
   }
-  if (room < clients.size()) {
-    return usage_error(
-        "grouping.max-clients: {}, but the last {} clients have too few samples for a group of their own (min-samples "
-        "= "
-        "{}) and the other groups have room for {}; raise max-clients or lower min-samples",
-        quota.max_clients, clients.size(), quota.min_samples, room);
+  return room;
+}
+
+// Deals clients that did not fill a group of their own out to the others. Precondition: there is room.
+void deal(std::vector<Open>& groups, const std::vector<std::uint32_t>& clients, const SampleQuota& quota) {
+  std::vector<Open*> turn;
+  for (Open& group : groups) {
+    if (group.members.size() < quota.max_clients) turn.push_back(&group);
   }
   std::ranges::stable_sort(turn, {}, [](const Open* group) { return group->samples; });
   for (std::size_t dealt = 0, at = 0; dealt < clients.size(); ++at) {
     std::vector<std::uint32_t>& members = turn[at % turn.size()]->members;
     if (members.size() < quota.max_clients) members.push_back(clients[dealt++]);
   }
-  return {};
 }
 
 }  // namespace
@@ -43,7 +40,7 @@ Result<SampleQuota> chosen_quota(const GroupingOptions& options) {
   return quota;
 }
 
-Result<Draft> fill_groups(const SampleQuota& quota, std::span<const std::uint32_t> samples, const NextClient& next) {
+Draft fill_groups(const SampleQuota& quota, std::span<const std::uint32_t> samples, const NextClient& next) {
   std::vector<Open> groups;
   Open open;
   for (std::size_t placed = 0; placed < samples.size(); ++placed) {
@@ -64,7 +61,15 @@ Result<Draft> fill_groups(const SampleQuota& quota, std::span<const std::uint32_
                           quota.min_samples, samples.size(), open.samples));
     return draft;
   }
-  if (!open.members.empty()) MUSTER_TRY(deal(groups, open.members, quota));
+  if (const std::uint64_t room = room_in(groups, quota); room >= open.members.size()) {
+    deal(groups, open.members, quota);
+  } else {
+    draft.notes.push_back(fmt::format(
+        "left over: {} clients with {} samples, fewer than grouping.min-samples = {}; the other groups have "
+        "room for {} (grouping.max-clients = {}), so these are a group of their own",
+        open.members.size(), open.samples, quota.min_samples, room, quota.max_clients));
+    groups.push_back(std::move(open));
+  }
   for (Open& group : groups) draft.groups.push_back(std::move(group.members));
   return draft;
 }

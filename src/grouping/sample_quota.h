@@ -4,14 +4,15 @@
 #include <functional>
 #include <span>
 
+#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 
 namespace muster {
 
 // A group is complete when its members have `min_samples` between them, or when it has `max_clients` members.
 struct SampleQuota {
-  std::uint64_t min_samples = 800;
-  std::uint32_t max_clients = 11;
+  std::uint64_t min_samples = kDefaultMinSamples;
+  std::uint32_t max_clients = kDefaultMaxClients;
 };
 [[nodiscard]] Result<SampleQuota> chosen_quota(const GroupingOptions& options);
 
@@ -19,9 +20,9 @@ struct SampleQuota {
 using NextClient = std::function<std::uint32_t(std::span<const std::uint32_t> members)>;
 
 // Fills one group after the other. If the last one stays incomplete, its members go to the others that have room, in
-// turn, those with the fewest samples first. An error if they do not fit; no group, and a note, if there is no other.
-// Every client is placed otherwise.
-[[nodiscard]] Result<Draft> fill_groups(const SampleQuota& quota, std::span<const std::uint32_t> samples,
-                                        const NextClient& next);
+// turn, those with the fewest samples first; where they do not fit they stay together, and a note says so. No group,
+// and a note, if there is no other. Every client is placed otherwise.
+[[nodiscard]] Draft fill_groups(const SampleQuota& quota, std::span<const std::uint32_t> samples,
+                                const NextClient& next);
 
 }  // namespace muster

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "grouping/group_defaults.h"
+#include "recipe/attendance.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 
@@ -16,68 +18,31 @@ std::string with_commas(std::uint64_t number) {
   return text;
 }
 
-// The fewest clients among whom groups are ever formed: without those that come late, and only those asked.
-std::uint32_t grouped_clients(const Recipe& r, const RecipeFacts& facts) {
-  std::uint32_t present = facts.clients_with_samples - std::min(facts.clients_with_samples, facts.late);
-  // Late clients are drawn from all, so that some of them may have no samples: then more are there.
-  if (facts.late > 0) present = std::max(present, 1u);
-  return r.plan.regroup.on.empty() && told_by(r) != ProfileGives::kNothing ? r.profile_clients.of(present) : present;
+// All clients among whom groups are formed.
+EdgeFacts grouped_clients(const RecipeFacts& facts) {
+  EdgeFacts all;
+  for (const EdgeFacts& edge : facts.edges) {
+    all.clients += edge.clients;
+    all.samples += edge.samples;
+  }
+  return all;
 }
 
-std::string clients_in_words(const RecipeFacts& facts, std::uint32_t grouped) {
+std::string clients_in_words(const RecipeFacts& facts) {
+  const std::uint32_t grouped = grouped_clients(facts).clients;
   if (grouped == facts.clients_with_samples) return fmt::format("there are {} clients with samples", grouped);
   if (facts.late > 0) return fmt::format("{} clients are there in round 1", grouped);
   return fmt::format("{} clients are asked for their profile", grouped);
 }
 
-// What holds for a method where the recipe sets neither sizes nor samples, in words of the keys that would change it.
-Status check_group_defaults(const Recipe& r, const RecipeFacts& facts, std::uint32_t most, const std::string& where) {
-  constexpr std::uint32_t kMinSize = 5;
-  constexpr std::uint32_t kMinSamples = 800;
-  constexpr std::uint32_t kMaxClients = 11;
+// Every edge needs the clients that one group takes.
+Status check_group_sizes(const Recipe& r, const RecipeFacts& facts) {
   const GroupingOptions& g = r.grouping;
-  if (grouper_has_key(r, "min-size") && !g.min_size && most < kMinSize && g.tail != "keep") {
-    return usage_error("grouping.min-size: {} where it is not set, but {}; want at most {}", kMinSize, where, most);
-  }
-  // "random" has a quota only where it is asked for one.
-  const bool quota =
-      grouper_has_key(r, "min-samples") && (!grouper_has_key(r, "size") || g.min_samples || g.max_clients);
-  if (!quota) return {};
-  const std::uint64_t min_samples = g.min_samples.value_or(kMinSamples);
-  const std::uint32_t max_clients = g.max_clients.value_or(kMaxClients);
-  if (!g.min_samples && min_samples > facts.samples && max_clients > most) {
-    return usage_error(
-        "grouping.min-samples: {} where it is not set, but all {} clients together have {} samples; set it",
-        min_samples, facts.clients_with_samples, with_commas(facts.samples));
-  }
-  // No group is ever complete by its samples, so all are by their number of clients, and the rest finds no room.
-  const bool by_number = std::uint64_t{max_clients} * facts.largest_client < min_samples;
-  const std::uint32_t rest = most % max_clients;
-  if (by_number && facts.edges == 1 && most == facts.clients_with_samples && most > max_clients && rest != 0) {
-    return usage_error(
-        "grouping.max-clients: {}, but of {} clients the last {} have too few samples for a group of their own "
-        "(min-samples = {}) and no other group has room; want another max-clients or a lower min-samples",
-        max_clients, most, rest, min_samples);
-  }
-  return {};
-}
-
-Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
-  if (!forms_groups(r)) return {};
-  const GroupingOptions& g = r.grouping;
-  const std::uint32_t grouped = grouped_clients(r, facts);
-  const std::string words = clients_in_words(facts, grouped);
-  if (g.groups && *g.groups > grouped) {
-    return usage_error("grouping.groups: {}, but {}; want at most {}", *g.groups, words, grouped);
-  }
-  if (r.plan.groups && r.plan.groups->beta > grouped) {
-    return usage_error("plan.groups: {}{}, but {}; want at most {}", r.plan.groups->beta,
-                       r.plan.groups->growth == GroupSchedule{}.growth ? "" : " in the first round", words, grouped);
-  }
-  // The rest holds on each edge by itself; with all clients there the smallest one is known.
-  const bool everyone = grouped == facts.clients_with_samples;
-  const std::uint32_t most = groupable_clients(r, facts);
-  const std::string where = facts.edges > 1 && everyone ? fmt::format("the smallest edge has {} clients", most) : words;
+  const std::uint32_t most = groupable_clients(facts);
+  const bool everyone = grouped_clients(facts).clients == facts.clients_with_samples;
+  const std::string where = facts.edges.size() == 1 ? clients_in_words(facts)
+                                                    : fmt::format("the smallest edge has {} clients{}", most,
+                                                                  everyone ? "" : " when groups are formed");
   const struct {
     const char* key;
     std::optional<std::uint32_t> value;
@@ -86,13 +51,46 @@ Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
     if (!value || *value <= most || !grouper_has_key(r, key)) continue;
     return usage_error("grouping.{}: {}, but {}; want at most {}", key, *value, where, most);
   }
-  MUSTER_TRY(check_group_defaults(r, facts, most, where));
-  if (g.min_samples && grouper_has_key(r, "min-samples") && *g.min_samples > facts.samples &&
-      (!g.max_clients || *g.max_clients > most)) {
-    return usage_error("grouping.min-samples: {}, but all {} clients together have {} samples; lower it",
-                       with_commas(*g.min_samples), facts.clients_with_samples, with_commas(facts.samples));
+  if (grouper_has_key(r, "min-size") && !g.min_size && most < kDefaultMinSize && g.tail != "keep") {
+    return usage_error("grouping.min-size: {} where it is not set, but {}; want at most {}", kDefaultMinSize, where,
+                       most);
   }
   return {};
+}
+
+// A group is complete by its samples or by its number of clients; every edge must fill one.
+Status check_group_samples(const Recipe& r, const RecipeFacts& facts) {
+  const GroupingOptions& g = r.grouping;
+  // "random" has a quota only where it is asked for one.
+  const bool quota =
+      grouper_has_key(r, "min-samples") && (!grouper_has_key(r, "size") || g.min_samples || g.max_clients);
+  if (!quota) return {};
+  const std::uint32_t min_samples = g.min_samples.value_or(kDefaultMinSamples);
+  const std::uint32_t max_clients = g.max_clients.value_or(kDefaultMaxClients);
+  for (const EdgeFacts& edge : facts.edges) {
+    if (edge.samples >= min_samples || edge.clients >= max_clients) continue;
+    return usage_error(
+        "grouping.min-samples: {}{}, but {} {} clients{} together have {} samples; {} it", with_commas(min_samples),
+        g.min_samples ? "" : " where it is not set", facts.edges.size() == 1 ? "all" : "the", edge.clients,
+        facts.edges.size() == 1 ? "" : " of an edge", with_commas(edge.samples), g.min_samples ? "lower" : "set");
+  }
+  return {};
+}
+
+Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
+  if (!forms_groups(r)) return {};
+  const std::uint32_t grouped = grouped_clients(facts).clients;
+  if (r.grouping.groups && *r.grouping.groups > grouped) {
+    return usage_error("grouping.groups: {}, but {}; want at most {}", *r.grouping.groups, clients_in_words(facts),
+                       grouped);
+  }
+  if (r.plan.groups && r.plan.groups->beta > grouped) {
+    return usage_error("plan.groups: {}{}, but {}; want at most {}", r.plan.groups->beta,
+                       r.plan.groups->growth == GroupSchedule{}.growth ? "" : " in the first round",
+                       clients_in_words(facts), grouped);
+  }
+  MUSTER_TRY(check_group_sizes(r, facts));
+  return check_group_samples(r, facts);
 }
 
 Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
@@ -127,33 +125,53 @@ Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
   return {};
 }
 
+std::vector<ClientId> clients_with_samples(const FederatedData& data, const std::vector<std::uint32_t>& without) {
+  std::vector<ClientId> clients;
+  for (std::uint32_t k = 0; k < data.clients(); ++k) {
+    if (data.train_count({k}) > 0 && !std::ranges::binary_search(without, k)) clients.push_back({k});
+  }
+  return clients;
+}
+
+std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedData& data) {
+  std::uint32_t round = 1;
+  std::vector<ClientId> clients = clients_with_samples(data, late_clients(r, data.clients()));
+  if (clients.empty() && r.newcomers.round) {  // then groups wait for those who come late
+    round = *r.newcomers.round;
+    clients = clients_with_samples(data, {});
+  }
+  // An event goes by what everybody sends, and asks nobody.
+  if (r.plan.regroup.on.empty() && told_by(r) != ProfileGives::kNothing) {
+    clients = asked_clients(r, round, std::move(clients));
+  }
+  std::vector<EdgeFacts> edges(data.edges());
+  for (const ClientId client : clients) {
+    EdgeFacts& edge = edges[data.edge(client)];
+    ++edge.clients;
+    edge.samples += data.train_count(client);
+  }
+  std::erase_if(edges, [](const EdgeFacts& edge) { return edge.clients == 0; });
+  return edges;
+}
+
 }  // namespace
 
 RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
-  std::vector<std::uint32_t> of_edge(data.edges());
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
-    const std::uint32_t samples = data.train_count({k});
     facts.client_tests = facts.client_tests || data.test_count({k}) > 0;
-    if (samples == 0) continue;
-    ++facts.clients_with_samples;
-    ++of_edge[data.edge({k})];
-    facts.samples += samples;
-    facts.largest_client = std::max(facts.largest_client, samples);
+    if (data.train_count({k}) > 0) ++facts.clients_with_samples;
   }
-  std::erase(of_edge, 0u);
-  facts.edges = static_cast<std::uint32_t>(std::max<std::size_t>(1, of_edge.size()));
-  facts.smallest_edge = of_edge.empty() ? 0 : *std::ranges::min_element(of_edge);
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);
+  facts.edges = edges_of_first_groups(recipe, data);
   facts.global_test = data.global_test().size() > 0;
   facts.exemplars = data.exemplars().size() > 0;
   facts.images = data.shape().height > 1 && data.shape().width > 1;
   return facts;
 }
 
-std::uint32_t groupable_clients(const Recipe& recipe, const RecipeFacts& facts) {
-  const std::uint32_t grouped = grouped_clients(recipe, facts);
-  return grouped == facts.clients_with_samples ? std::min(facts.smallest_edge, grouped) : grouped;
+std::uint32_t groupable_clients(const RecipeFacts& facts) {
+  return std::ranges::min_element(facts.edges, {}, &EdgeFacts::clients)->clients;
 }
 
 Status check_recipe_for(const Recipe& r, const RecipeFacts& facts) {

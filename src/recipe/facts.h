@@ -3,32 +3,36 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "recipe/recipe.h"
 
 namespace muster {
 
+// An edge server with clients among whom groups are formed.
+struct EdgeFacts {
+  std::uint32_t clients = 0;
+  std::uint64_t samples = 0;
+};
+
 struct RecipeFacts {
   std::uint32_t clients = 0;
   std::uint32_t clients_with_samples = 0;
-  std::uint64_t samples = 0;         // training samples of all clients
-  std::uint32_t largest_client = 0;  // training samples
   std::uint32_t classes = 0;
-  std::uint32_t edges = 1;          // that have clients with samples
-  std::uint32_t smallest_edge = 0;  // clients with samples
-  std::uint32_t late = 0;           // clients that are not there before newcomers.round
-  bool global_test = false;         // the server has test samples
-  bool client_tests = false;        // some client has
-  bool exemplars = false;           // the server has some
-  bool images = false;              // samples have a height and a width
+  std::uint32_t late = 0;  // clients that are not there before newcomers.round
+  // Those among whom the first groups are formed: with samples, there by then, and asked. Later ones have no fewer.
+  std::vector<EdgeFacts> edges;
+  bool global_test = false;   // the server has test samples
+  bool client_tests = false;  // some client has
+  bool exemplars = false;     // the server has some
+  bool images = false;        // samples have a height and a width
 };
 
 // Asks every client for its number of samples.
 [[nodiscard]] RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data);
 
-// The fewest clients among whom groups are ever formed: without those that come late, and only those asked; on each
-// edge by itself where all are there.
-[[nodiscard]] std::uint32_t groupable_clients(const Recipe& recipe, const RecipeFacts& facts);
+// The fewest clients among whom groups are formed: those of the smallest edge.
+[[nodiscard]] std::uint32_t groupable_clients(const RecipeFacts& facts);
 
 // Refuses what cannot work with these data, with the reason. Precondition: check_recipe() passes.
 [[nodiscard]] Status check_recipe_for(const Recipe& recipe, const RecipeFacts& facts);

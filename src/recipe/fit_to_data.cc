@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/catalogue.h"
+#include "grouping/group_defaults.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 
@@ -33,33 +34,33 @@ bool lower_to(std::optional<std::uint32_t>& value, std::uint32_t limit, std::uin
 }
 
 bool lower_planned_groups(Recipe& recipe, const RecipeFacts& facts) {
-  const std::uint32_t clients = groupable_clients(recipe, facts);
+  const std::uint32_t clients = groupable_clients(facts);
   if (!recipe.plan.groups || recipe.plan.groups->beta <= clients) return false;
   recipe.plan.groups->beta = std::max(1u, clients / kClientsOfGroup);
   return true;
 }
 
 bool lower_groups(Recipe& recipe, const RecipeFacts& facts) {
-  const std::uint32_t clients = groupable_clients(recipe, facts);
+  const std::uint32_t clients = groupable_clients(facts);
   return lower_to(recipe.grouping.groups, clients, clients / 2);
 }
 
 bool lower_size(Recipe& recipe, const RecipeFacts& facts) {
-  const std::uint32_t clients = groupable_clients(recipe, facts);
+  const std::uint32_t clients = groupable_clients(facts);
   return lower_to(recipe.grouping.size, clients, std::max(2u, clients / 2));
 }
 
 bool lower_min_size(Recipe& recipe, const RecipeFacts& facts) {
   if (!grouper_has_key(recipe, "min-size")) return false;
-  const std::uint32_t clients = groupable_clients(recipe, facts);
-  std::optional<std::uint32_t> size = recipe.grouping.min_size.value_or(kClientsOfGroup);
+  const std::uint32_t clients = groupable_clients(facts);
+  std::optional<std::uint32_t> size = recipe.grouping.min_size.value_or(kDefaultMinSize);
   if (!lower_to(size, clients, clients)) return false;
   recipe.grouping.min_size = size;
   return true;
 }
 
 bool lower_clusters(Recipe& recipe, const RecipeFacts& facts) {
-  const std::uint32_t clients = groupable_clients(recipe, facts);
+  const std::uint32_t clients = groupable_clients(facts);
   return lower_to(recipe.grouping.clusters, clients, clients);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "grouping/group_defaults.h"
 #include "recipe/choices.h"
 #include "recipe/from_catalogues.h"
 #include "recipe/key_conditions.h"
@@ -223,13 +224,14 @@ void add_local(std::vector<Key>& keys) {
   local.add("learning-rate-decay", &L::learning_rate_decay, number({0, 1, true}),
             "factor on the learning rate per round");
   local.add("momentum", &L::momentum, number(kBelowOne), "momentum of the client's optimizer")
-      .only(with(kOptimizer, [] {
-        std::vector<std::string> names;
-        for (const OptimizerEntry& entry : optimizers()) {
-          if (!entry.adaptive) names.push_back(entry.name);
-        }
-        return names;
-      }()));
+      .only(with(kOptimizer,
+                 [] {
+                   std::vector<std::string> names;
+                   for (const OptimizerEntry& entry : optimizers()) {
+                     if (!entry.adaptive) names.push_back(entry.name);
+                   }
+                   return names;
+                 }()));
   local.add("weight-decay", &L::weight_decay, number(kNonNegative), "added to the gradient as a multiple of w");
   local.add("optimizer", &L::optimizer, one_of(names_of(optimizers())), "the client's optimizer");
   local
@@ -339,11 +341,11 @@ void add_grouping(std::vector<Key>& keys) {
       .only(grouping_key("score"));
   grouping.add("min-samples", &G::min_samples, integer(1, kMostSamples), "a group is complete with so many samples")
       .unit("samples")
-      .otherwise("800")
+      .otherwise(fmt::to_string(kDefaultMinSamples).c_str())
       .only(grouping_key("min-samples"));
   grouping.add("max-clients", &G::max_clients, integer(1, kMostClients), "a group takes no more than so many clients")
       .unit("clients")
-      .otherwise("11")
+      .otherwise(fmt::to_string(kDefaultMaxClients).c_str())
       .only(grouping_key("max-clients"));
   grouping
       .add("first", &G::first, one_of({"random", "uniform"}),
@@ -355,7 +357,7 @@ void add_grouping(std::vector<Key>& keys) {
       .only(grouping_key("clusters"));
   grouping.add("min-size", &G::min_size, integer(1, kMostClients), "clients per group at least")
       .unit("clients")
-      .otherwise("5")
+      .otherwise(fmt::to_string(kDefaultMinSize).c_str())
       .only(grouping_key("min-size"));
   grouping.add("max-cov", &G::max_cov, number(kNonNegative), "a group is complete below this coefficient of variation")
       .otherwise("0.5")

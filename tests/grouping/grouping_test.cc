@@ -212,16 +212,20 @@ TEST(FormGroups, EdgesDrawIndependently) {
   EXPECT_NE(first, second);
 }
 
-TEST(FormGroups, NamesTheEdgeOfAnError) {
+TEST(FormGroups, NamesTheEdgeOfANoteAndOfAnError) {
   // On edge 4 the last client fits nowhere.
   const std::vector<std::uint32_t> samples{10, 10, 1, 1, 1};
   const std::vector<std::uint32_t> edges{3, 3, 4, 4, 4};
   const Rows<float> vectors(5, 1);
+  const GroupingInput input{.samples = samples, .vectors = vectors, .edges = edges};
   const auto formed =
-      form_groups({.method = "greedy-complement", .score = "cosine", .min_samples = 10, .max_clients = 2},
-                  {.samples = samples, .vectors = vectors, .edges = edges}, {});
-  ASSERT_FALSE(formed);
-  EXPECT_TRUE(formed.error().message.starts_with("edge 4: grouping.max-clients: 2")) << formed.error().message;
+      form_groups({.method = "greedy-complement", .score = "cosine", .min_samples = 10, .max_clients = 2}, input, {});
+  ASSERT_TRUE(formed) << formed.error().message;
+  ASSERT_EQ(formed->notes.size(), 1u);
+  EXPECT_TRUE(formed->notes[0].starts_with("edge 4: left over: 1 clients with 1 samples")) << formed->notes[0];
+  const auto refused = form_groups({.method = "random", .min_samples = 0}, input, {});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.starts_with("edge 3: grouping.min-samples: 0")) << refused.error().message;
 }
 
 std::string refusal(const GroupingOptions& options, const KnownAhead& ahead = {}) {

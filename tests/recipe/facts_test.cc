@@ -1,5 +1,7 @@
 #include "recipe/facts.h"
 
+#include "recipe/attendance.h"
+
 namespace muster {
 namespace {
 
@@ -9,12 +11,9 @@ using Settings = std::vector<std::string>;
 
 const RecipeFacts kForty{.clients = 40,
                          .clients_with_samples = 40,
-                         .samples = 3120,
-                         .largest_client = 200,
                          .classes = 10,
-                         .edges = 1,
-                         .smallest_edge = 40,
                          .late = 0,
+                         .edges = {{.clients = 40, .samples = 3120}},
                          .global_test = true,
                          .client_tests = true,
                          .exemplars = false,
@@ -29,6 +28,9 @@ std::string refused(const Settings& settings, RecipeFacts facts = kForty) {
   const Status checked = check_recipe(recipe);
   EXPECT_TRUE(checked.ok()) << checked.error().message;
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);
+  if (facts.edges.size() == 1) {
+    facts.edges[0].clients = recipe.profile_clients.of(facts.clients_with_samples - facts.late);
+  }
   const Status status = check_recipe_for(recipe, facts);
   if (status.ok()) return "accepted";
   EXPECT_EQ(status.error().code, ErrorCode::kUsage);
@@ -72,8 +74,7 @@ TEST(Facts, GroupsThatCannotFillAreRefused) {
   EXPECT_EQ(refused({"grouping.method=random", "grouping.size=40"}), "accepted");
   EXPECT_THAT(refused({"grouping.method=random", "grouping.size=41"}), HasSubstr("grouping.size: 41"));
   RecipeFacts edges = kForty;
-  edges.edges = 3;
-  edges.smallest_edge = 13;
+  edges.edges = {{14, 1000}, {13, 1000}, {13, 1120}};
   EXPECT_EQ(refused({"grouping.method=random", "grouping.size=13"}, edges), "accepted");
   EXPECT_THAT(refused({"grouping.method=random", "grouping.size=14"}, edges),
               HasSubstr("the smallest edge has 13 clients; want at most 13"));
@@ -84,6 +85,10 @@ TEST(Facts, GroupsThatCannotFillAreRefused) {
   EXPECT_EQ(refused(with(quota, {"grouping.min-samples=4000"})),
             "grouping.min-samples: 4,000, but all 40 clients together have 3,120 samples; lower it");
   EXPECT_THAT(refused(with(quota, {"grouping.clusters=41"})), HasSubstr("grouping.clusters: 41"));
+  // On every edge.
+  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=1000"}), edges), "accepted");
+  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=1100"}), edges),
+            "grouping.min-samples: 1,100, but the 14 clients of an edge together have 1,000 samples; lower it");
   // Groups that are complete with a few clients do not need the samples.
   EXPECT_EQ(refused({"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=5",
                      "grouping.min-samples=4000"}),
@@ -135,16 +140,55 @@ TEST(Facts, AreCountedFromTheData) {
   const RecipeFacts facts = recipe_facts(recipe, **data);
   EXPECT_EQ(facts.clients, 7u);
   EXPECT_EQ(facts.clients_with_samples, 7u);
-  EXPECT_GE(facts.samples, 7u * 18);
-  EXPECT_LE(facts.largest_client, 30u);
   EXPECT_EQ(facts.classes, 10u);
-  EXPECT_EQ(facts.edges, 2u);
-  EXPECT_EQ(facts.smallest_edge, 3u);
   EXPECT_EQ(facts.late, 3u);
   EXPECT_TRUE(facts.global_test);
   EXPECT_TRUE(facts.client_tests);
   EXPECT_FALSE(facts.exemplars);
   EXPECT_FALSE(facts.images);
+}
+
+// The very clients that the run will have: those that are late, and those that are not asked, do not fill an edge.
+TEST(Facts, KnowWhoIsThereOnEachEdgeWhenGroupsAreFirstFormed) {
+  Recipe recipe;
+  for (const char* setting : {"data.source=synthetic", "data.clients=12", "data.samples-min=20", "data.samples-max=30",
+                              "data.edges=2", "newcomers.round=2", "newcomers.clients=5",
+                              "grouping.method=cluster-deal", "grouping.min-size=6", "profile.kind=label-histogram"}) {
+    ASSERT_TRUE(apply_setting(recipe, setting).ok());
+  }
+  ASSERT_TRUE(check_recipe(recipe).ok());
+  const auto data = make_federated_data(recipe.data, 1);
+  ASSERT_TRUE(data.ok());
+  for (recipe.seed = 1; recipe.seed <= 20; ++recipe.seed) {
+    std::vector<EdgeFacts> wanted(2);
+    const std::vector<std::uint32_t> late = late_clients(recipe, 12);
+    for (std::uint32_t k = 0; k < 12; ++k) {
+      if (std::ranges::find(late, k) != late.end()) continue;
+      ++wanted[(*data)->edge({k})].clients;
+      wanted[(*data)->edge({k})].samples += (*data)->train_count({k});
+    }
+    std::erase_if(wanted, [](const EdgeFacts& edge) { return edge.clients == 0; });
+    const RecipeFacts facts = recipe_facts(recipe, **data);
+    ASSERT_EQ(facts.edges.size(), wanted.size());
+    std::uint32_t smallest = 12;
+    for (std::size_t e = 0; e < wanted.size(); ++e) {
+      EXPECT_EQ(facts.edges[e].clients, wanted[e].clients);
+      EXPECT_EQ(facts.edges[e].samples, wanted[e].samples);
+      smallest = std::min(smallest, wanted[e].clients);
+    }
+    const Status status = check_recipe_for(recipe, facts);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().message,
+              fmt::format("grouping.min-size: 6, but the smallest edge has {} clients when groups are formed; want at "
+                          "most {}",
+                          smallest, smallest));
+  }
+  recipe.newcomers = {};
+  recipe.profile_clients = Amount{3u};
+  recipe.newcomers.assign = "random";
+  std::uint32_t asked = 0;
+  for (const EdgeFacts& edge : recipe_facts(recipe, **data).edges) asked += edge.clients;
+  EXPECT_EQ(asked, 3u);
 }
 
 }  // namespace
