@@ -85,6 +85,11 @@ ProfileGives told_by(const Recipe& recipe) {
   return found ? found->gives : ProfileGives::kNothing;
 }
 
+bool trains_profiles(const Recipe& recipe) {
+  const ProfileEntry* const found = profile_of(recipe);
+  return found && found->trains;
+}
+
 bool tells_vectors(ProfileGives gives) {
   return gives != ProfileGives::kNothing && gives != ProfileGives::kLabels;
 }

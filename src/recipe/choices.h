@@ -64,6 +64,7 @@ template <typename Entries>
 [[nodiscard]] bool clients_have_state(const Recipe& recipe);  // that outlives a round
 // What profile.kind gives; nothing where the kind is unknown.
 [[nodiscard]] ProfileGives told_by(const Recipe& recipe);
+[[nodiscard]] bool trains_profiles(const Recipe& recipe);  // clients train to tell theirs
 [[nodiscard]] bool tells_vectors(ProfileGives gives);
 // What grouping.method cannot do without; nothing where the method is unknown.
 [[nodiscard]] GroupingNeed needed_by_grouper(const Recipe& recipe);

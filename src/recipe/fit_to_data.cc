@@ -64,12 +64,18 @@ bool lower_clusters(Recipe& recipe, const RecipeFacts& facts) {
   return lower_to(recipe.grouping.clusters, clients, clients);
 }
 
+std::uint64_t samples_of_all(const RecipeFacts& facts) {
+  std::uint64_t samples = 0;
+  for (const EdgeFacts& edge : facts.edges) samples += edge.samples;
+  return samples;
+}
+
 // To what some clients have between them; from there by halves, as long as the recipe is refused.
 bool lower_min_samples(Recipe& recipe, const RecipeFacts& facts) {
   std::optional<std::uint64_t>& quota = recipe.grouping.min_samples;
   if (!grouper_has_key(recipe, "min-samples") || (grouper_has_key(recipe, "size") && !quota)) return false;
   const std::uint64_t groups = std::max(1u, facts.clients_with_samples / kClientsOfGroup);
-  const std::uint64_t share = std::max<std::uint64_t>(1, facts.samples / groups);
+  const std::uint64_t share = std::max<std::uint64_t>(1, samples_of_all(facts) / groups);
   if (quota && *quota <= 1) return false;
   quota = quota && *quota <= share ? *quota / 2 : share;
   return true;
@@ -157,7 +163,7 @@ std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& fact
     if (value == key.get(before)) continue;
     notes.push_back(fmt::format("{}: {} instead of the recipe's {}, for {} clients with {} samples together",
                                 number.key, value, key.get(before).empty() ? "default" : key.get(before),
-                                facts.clients_with_samples, facts.samples));
+                                facts.clients_with_samples, samples_of_all(facts)));
   }
   return notes;
 }

@@ -153,4 +153,12 @@ bool may_need_placing(const Recipe& r) {
          r.faults.drop > 0 || r.faults.straggle > 0 || r.faults.nan > 0;
 }
 
+bool groups_again(const Recipe& r) {
+  return r.plan.regroup.every || (r.newcomers.round && !newcomer_entry(r).places);
+}
+
+bool keeps_momentum(const Recipe& r) {
+  return r.local.steps != 1u || r.local.keep_optimizer || trains_profiles(r);
+}
+
 }  // namespace muster

@@ -60,5 +60,9 @@ inline constexpr ChoiceKey kCostModel{"cost.model", [](const Recipe& r) -> const
 [[nodiscard]] bool sampler_has_key(const Recipe& recipe, std::string_view key);
 // Somebody may be in no group.
 [[nodiscard]] bool may_need_placing(const Recipe& recipe);
+// Groups are formed more than once, so that the later ones can go by what happened before.
+[[nodiscard]] bool groups_again(const Recipe& recipe);
+// Momentum begins at zero with every visit unless it is kept, so that the first step does not know it.
+[[nodiscard]] bool keeps_momentum(const Recipe& recipe);
 
 }  // namespace muster

@@ -231,7 +231,8 @@ void add_local(std::vector<Key>& keys) {
                      if (!entry.adaptive) names.push_back(entry.name);
                    }
                    return names;
-                 }()));
+                 }()))
+      .only(needs("local.keep-optimizer where local.steps = 1", keeps_momentum));
   local.add("weight-decay", &L::weight_decay, number(kNonNegative), "added to the gradient as a multiple of w");
   local.add("optimizer", &L::optimizer, one_of(names_of(optimizers())), "the client's optimizer");
   local
@@ -367,7 +368,8 @@ void add_grouping(std::vector<Key>& keys) {
       .only(grouping_key("tail"));
   grouping.add("lambda", &G::lambda, number(kNonNegative), "weight of rarely selected clients")
       .otherwise("1")
-      .only(grouping_key("lambda"));
+      .only(grouping_key("lambda"))
+      .only(needs("groups that are formed again (plan.regroup-every)", groups_again));
   grouping.add("metric", &G::metric, one_of({"l1", "l2", "cosine"}), "distance between vectors")
       .otherwise("l2")
       .only(grouping_key("metric"));

@@ -1,40 +1,16 @@
 // A run ends the same however often it was interrupted, killed and resumed, also after its end, also when it is
 // extended: in every record, for any composition.
-#include <fstream>
-
 #include "random_composition.h"
 #include "record/checkpoint.h"
+#include "run_records.h"
 
 namespace muster {
 namespace {
 
 using Json = nlohmann::json;
 
-// Everything a run leaves behind, without what depends on the clock or on the name of its folder.
-struct Records {
-  std::vector<Json> rounds;
-  std::vector<Json> groups;
-  std::string clients;
-  Json summary;
-  std::map<std::string, std::string> weights;
-};
-
 class ResumeProperty : public SimulationTest, public testing::WithParamInterface<std::uint32_t> {
  protected:
-  static Records records_of(const RunSummary& run) {
-    Records records;
-    records.rounds = lines(run.dir / "rounds.jsonl");
-    for (Json& round : records.rounds) round.erase("wall_s");
-    records.groups = lines(run.dir / "groups.jsonl");
-    records.clients = slurp(run.dir / "clients.csv");
-    records.summary = Json::parse(slurp(run.dir / "summary.json"));
-    for (const char* field : {"run", "dir", "time", "peak_rss_bytes"}) records.summary.erase(field);
-    records.summary["cost"].erase("group_s");
-    for (const auto& entry : std::filesystem::directory_iterator(run.dir)) {
-      if (entry.path().extension() == ".safetensors") records.weights[entry.path().filename()] = slurp(entry.path());
-    }
-    return records;
-  }
   static void expect_equal(const Records& a, const Records& b, const std::string& what) {
     EXPECT_EQ(a.rounds.size(), b.rounds.size()) << what;
     for (std::size_t i = 0; i < std::min(a.rounds.size(), b.rounds.size()); ++i) {

@@ -41,6 +41,13 @@ inline Recipe images(const Settings& settings = {}) {
   return recipe_of({kSmall, {"data.source=blobs", "data.partition=dirichlet", "data.alpha=0.3"}, settings});
 }
 
+inline std::vector<nlohmann::json> json_lines(const std::filesystem::path& file) {
+  std::vector<nlohmann::json> result;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) result.push_back(nlohmann::json::parse(line));
+  return result;
+}
+
 class SimulationTest : public testing::Test {
  protected:
   RunSummary run(const Recipe& recipe, std::uint32_t threads = 1) {
@@ -55,12 +62,7 @@ class SimulationTest : public testing::Test {
     o.quiet = true;
     return o;
   }
-  static std::vector<nlohmann::json> lines(const std::filesystem::path& file) {
-    std::vector<nlohmann::json> result;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) result.push_back(nlohmann::json::parse(line));
-    return result;
-  }
+  static std::vector<nlohmann::json> lines(const std::filesystem::path& file) { return json_lines(file); }
   ScratchFolder folder_;
 };
 

@@ -28,14 +28,14 @@ TEST(AddedChoices, AreKnownToTheKeysAtOnce) {
   EXPECT_FALSE(apply_setting(recipe, "grouping.method=all-in-one").ok());
 
   ASSERT_TRUE(add_grouping_method(
-      {.entry = {.name = "all-in-one", .summary = "one group", .keys = {"lambda"}}, .group = group_all, .check = {}}));
+      {.entry = {.name = "all-in-one", .summary = "one group", .keys = {"size"}}, .group = group_all, .check = {}}));
   const Key* const after = find_key("grouping.method");
   EXPECT_THAT(after->info.accepted, HasSubstr("all-in-one"));
   EXPECT_THAT(before->info.accepted, Not(HasSubstr("all-in-one")));
   ASSERT_TRUE(apply_setting(recipe, "grouping.method=all-in-one").ok());
-  EXPECT_TRUE(grouper_has_key(recipe, "lambda"));
+  EXPECT_TRUE(grouper_has_key(recipe, "size"));
   EXPECT_TRUE(forms_groups(recipe));
-  EXPECT_FALSE(failing_condition(*find_key("grouping.lambda"), recipe));
+  EXPECT_FALSE(failing_condition(*find_key("grouping.size"), recipe));
 
   ASSERT_TRUE(add_profile_kind({.name = "own-kind", .summary = "nothing new"},
                                [](const ProfileOptions&) { return make_profile_kind({.kind = "none"}); }));

@@ -12,10 +12,8 @@ constexpr Shape kTable{1, 1, 4};
 RecipeFacts sites(std::uint32_t clients, std::uint32_t samples_each) {
   return {.clients = clients,
           .clients_with_samples = clients,
-          .samples = std::uint64_t{clients} * samples_each,
-          .largest_client = samples_each,
           .classes = 3,
-          .smallest_edge = clients,
+          .edges = {{clients, std::uint64_t{clients} * samples_each}},
           .global_test = true,
           .client_tests = true,
           .exemplars = true};

@@ -46,6 +46,10 @@ const std::vector<Recipe>& bases() {
     for (const BuiltInRecipe& built_in : built_in_recipes()) {
       add(parse_recipe(built_in.toml, built_in.name).value());
     }
+    Recipe again;  // keys of groups that are formed more than once
+    again.grouping.method = "qcid";
+    again.plan.regroup.every = 2;
+    add(again);
     for (const Key& key : recipe_key_table()) {
       for (const std::string& value : values_of(key)) {
         Recipe recipe;
@@ -219,6 +223,34 @@ TEST(Keys, AreThoseThatTheCatalogueLists) {
                            "evaluation.clients", "local.momentum", "cost.task", "data.alpha", "profile.epsilon"}) {
     EXPECT_TRUE(listed.contains(name)) << name;
   }
+}
+
+std::string refusal_of(const std::vector<std::string>& settings) {
+  Recipe recipe;
+  for (const std::string& setting : settings) EXPECT_TRUE(apply_setting(recipe, setting).ok()) << setting;
+  const Status status = check_recipe(recipe);
+  return status.ok() ? "accepted" : status.error().message;
+}
+
+// What was selected before counts only where groups are formed again.
+TEST(Keys, LambdaNeedsGroupsThatAreFormedAgain) {
+  const std::vector<std::string> once{"profile.kind=label-histogram", "grouping.method=qcid", "grouping.lambda=2"};
+  EXPECT_THAT(refusal_of(once), HasSubstr("grouping.lambda: 2.0 has no effect without groups that are formed again"));
+  for (const char* again : {"plan.regroup-every=2", "newcomers.round=3"}) {
+    std::vector<std::string> settings = once;
+    settings.emplace_back(again);
+    EXPECT_EQ(refusal_of(settings), "accepted") << again;
+  }
+}
+
+TEST(Keys, MomentumOfASingleStepMustBeKept) {
+  EXPECT_THAT(refusal_of({"local.steps=1", "local.momentum=0.5"}),
+              HasSubstr("local.momentum: 0.5 has no effect without local.keep-optimizer where local.steps = 1"));
+  EXPECT_EQ(refusal_of({"local.steps=2", "local.momentum=0.5"}), "accepted");
+  EXPECT_EQ(refusal_of({"local.steps=1", "local.momentum=0.5", "local.keep-optimizer=true"}), "accepted");
+  EXPECT_EQ(refusal_of({"local.steps=1", "local.momentum=0.5", "profile.kind=update-direction", "profile.steps=3",
+                        "grouping.method=decomposed-cosine", "grouping.groups=2", "aggregation.global=none"}),
+            "accepted");
 }
 
 TEST(Keys, TheDocumentIsWhatTheProgramPrints) {
