@@ -272,11 +272,12 @@ Status plot(const std::string& path, std::span<const Answer> answers) {
                      answer.formed.grouping.idle().size(), answer.quality->cov_mean, answer.quality->cpd_median),
          answer.counts});
   }
+  const Drawing drawing = draw_groups(panels);
   std::string picture;
   if (path.ends_with(".png")) {
-    MUSTER_ASSIGN(picture, draw_groups_png(panels));
+    MUSTER_ASSIGN(picture, to_png(drawing));
   } else {
-    picture = draw_groups_svg(panels);
+    picture = to_svg(drawing);
   }
   return write_file(path, picture);
 }

@@ -3,7 +3,7 @@
 #include <png.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <csetjmp>
 
 namespace muster {
@@ -34,28 +34,11 @@ std::string hex(Colour c) {
   return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue);
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-std::uint32_t tick_step(std::uint32_t count, std::uint32_t most) {
-  for (std::uint64_t power = 1;; power *= 10) {
-    for (const std::uint64_t step : {power, 2 * power, 5 * power}) {
-      if ((count + step - 1) / step <= most) return static_cast<std::uint32_t>(step);
-    }
-  }
+Colour blend(Colour a, Colour b, double share) {
+  const auto part = [&](std::uint8_t from, std::uint8_t to) {
+    return static_cast<std::uint8_t>(std::lround(from + share * (to - from)));
+  };
+  return {part(a.red, b.red), part(a.green, b.green), part(a.blue, b.blue)};
 }
 
 void Image::fill(std::uint32_t x, std::uint32_t y, std::uint32_t w, std::uint32_t h, Colour c) {
@@ -69,22 +52,13 @@ void Image::fill(std::uint32_t x, std::uint32_t y, std::uint32_t w, std::uint32_
   }
 }
 
-// Digits of 3 x 5 dots: all the text that a PNG needs.
-void write_number(Image& image, std::uint32_t x, std::uint32_t y, std::uint32_t number) {
-  constexpr std::array<std::uint16_t, 10> kDigits = {
-      0b111101101101111, 0b010110010010111, 0b111001111100111, 0b111001111001111, 0b101101111001001,
-      0b111100111001111, 0b111100111101111, 0b111001001001001, 0b111101111101111, 0b111101111001111};
-  for (const char c : fmt::format("{}", number)) {
-    const std::uint16_t dots = kDigits[static_cast<std::size_t>(c - '0')];
-    for (std::uint32_t i = 0; i < 15; ++i) {
-      if (dots >> (14 - i) & 1) image.fill(x + i % 3 * kDot, y + i / 3 * kDot, kDot, kDot, {70, 70, 70});
-    }
-    x += kDigitWidth;
-  }
-}
-
-std::uint32_t number_width(std::uint32_t number) {
-  return static_cast<std::uint32_t>(fmt::formatted_size("{}", number)) * kDigitWidth - kDot;
+void Image::darken(int x, int y, double share, Colour c) {
+  if (x < 0 || y < 0 || x >= static_cast<int>(width) || y >= static_cast<int>(height) || share <= 0) return;
+  std::uint8_t* pixel = pixels.data() + (static_cast<std::size_t>(y) * width + static_cast<std::size_t>(x)) * 3;
+  const Colour mixed = blend({pixel[0], pixel[1], pixel[2]}, c, share);
+  pixel[0] = mixed.red;
+  pixel[1] = mixed.green;
+  pixel[2] = mixed.blue;
 }
 
 Result<std::string> encode_png(const Image& image) {

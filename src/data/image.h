@@ -1,9 +1,8 @@
-// What pictures are drawn with: an RGB image that becomes a PNG, digits on it, and the small parts of an SVG.
+// Image: an RGB image that becomes a PNG.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,18 +11,15 @@ namespace muster {
 
 struct Colour {
   std::uint8_t red, green, blue;
+  bool operator==(const Colour&) const = default;
 };
 
 // "#rrggbb"
 [[nodiscard]] std::string hex(Colour c);
+// `share` of the way from a to b, 0 to 1.
+[[nodiscard]] Colour blend(Colour a, Colour b, double share);
 
-// For text in an SVG.
-[[nodiscard]] std::string escaped(std::string_view text);
-
-// A round step that gives at most `most` ticks below `count`. Precondition: most > 0.
-[[nodiscard]] std::uint32_t tick_step(std::uint32_t count, std::uint32_t most);
-
-// White at first. Fills are cut at its borders.
+// White at first. What lies beyond its borders is not drawn.
 struct Image {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -31,14 +27,9 @@ struct Image {
 
   Image(std::uint32_t w, std::uint32_t h) : width(w), height(h), pixels(std::size_t{w} * h * 3, 255) {}
   void fill(std::uint32_t x, std::uint32_t y, std::uint32_t w, std::uint32_t h, Colour c);
+  // Covers `share` of a pixel with the colour, so that edges are soft.
+  void darken(int x, int y, double share, Colour c);
 };
-
-inline constexpr std::uint32_t kDot = 2;                // pixels per dot of a digit
-inline constexpr std::uint32_t kDigitWidth = 4 * kDot;  // three dots and a gap
-inline constexpr std::uint32_t kDigitHeight = 5 * kDot;
-// All the text that a PNG needs.
-void write_number(Image& image, std::uint32_t x, std::uint32_t y, std::uint32_t number);
-[[nodiscard]] std::uint32_t number_width(std::uint32_t number);
 
 [[nodiscard]] Result<std::string> encode_png(const Image& image);
 

@@ -4,35 +4,142 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-
-#include "data/image.h"
-
+#include <memory>
 namespace muster {
 namespace {
 
-// White over blue to near black. By the square root of the share, so that the tenth of a share that a class of an even
-// ten-class mix has is clearly not white, and a hundredth still shows.
-Colour colour_of(float share) {
+// White over blue to near black: an order that also shows in print and to the colour-blind. By the square root of the
+// share, so that the tenth of a share that a class of an even ten-class mix has is clearly not white, and a hundredth
+// still shows.
+Colour colour_of(double share) {
   constexpr std::array<Colour, 5> kScale = {
       {{255, 255, 255}, {189, 215, 240}, {94, 157, 210}, {24, 95, 165}, {8, 34, 84}}};
-  const float at = std::sqrt(std::clamp(share, 0.0f, 1.0f)) * (kScale.size() - 1);
+  const double at = std::sqrt(std::clamp(share, 0.0, 1.0)) * (kScale.size() - 1);
   const auto low = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
-  const float part = at - static_cast<float>(low);
-  const auto blend = [&](std::uint8_t a, std::uint8_t b) {
-    return static_cast<std::uint8_t>(std::lround(a + part * (b - a)));
-  };
-  const Colour &a = kScale[low], &b = kScale[low + 1];
-  return {blend(a.red, b.red), blend(a.green, b.green), blend(a.blue, b.blue)};
+  return blend(kScale[low], kScale[low + 1], at - static_cast<double>(low));
+}
+
+constexpr double kSize = 12;  // of text
+constexpr double kMapWidth = 900;
+constexpr double kLongestName = 130;
+constexpr double kTitle = 60;   // height of the lines above the map
+constexpr double kScale = 110;  // width of the scale beside it
+constexpr Colour kFrame = {136, 136, 136};
+
+// The names along an axis, by the number of what they name.
+struct Tick {
+  std::uint32_t index;
+  std::string text;
+};
+
+// Names where all fit; else numbers at a round step.
+std::vector<Tick> ticks(const std::vector<std::string>& names, std::uint32_t count, std::uint32_t most_names,
+                        std::uint32_t most_numbers) {
+  std::vector<Tick> found;
+  if (!names.empty() && count <= most_names) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      found.push_back({i, shortened(names[i].empty() ? fmt::format("{}", i) : names[i], kLongestName, kSize)});
+    }
+    return found;
+  }
+  for (std::uint32_t i = 0; i < count; i += tick_step(count, most_numbers)) found.push_back({i, fmt::format("{}", i)});
+  return found;
+}
+
+double longest(const std::vector<Tick>& found) {
+  double width = 0;
+  for (const Tick& tick : found) width = std::max(width, text_width(tick.text, kSize));
+  return width;
+}
+
+// Where everything goes.
+struct Layout {
+  HeatMap map;
+  std::vector<Tick> clients;
+  std::vector<Tick> classes;
+  double left = 0;
+  double cell_width = 0;
+  double cell_height = 0;
+  double height = 0;      // of the map
+  double per_client = 0;  // width
+  bool upright = true;    // the clients' names fit beside each other
+  double below = 0;       // height of the clients' names
+
+  explicit Layout(const LabelTable& table) : map(heat_map(table, 300)) {
+    cell_height = std::clamp(420.0 / std::max(1u, map.rows), 6.0, 30.0);
+    cell_width = kMapWidth / std::max(1u, map.columns);
+    height = cell_height * map.rows;
+    per_client = kMapWidth / std::max(1u, table.clients);
+    const auto lines = static_cast<std::uint32_t>(std::max(1.0, height / (kSize + 2)));
+    classes = ticks(table.class_names, table.classes, lines, std::min(25u, lines));
+    clients = ticks(table.client_names, table.clients, 60, 20);
+    left = 40 + longest(classes);
+    upright = clients.size() < 2 || longest(clients) + 6 <= per_client * (clients[1].index - clients[0].index);
+    below = upright ? kSize : longest(clients);
+  }
+};
+
+void draw_map(const Layout& at, Canvas& canvas) {
+  const double gap_x = at.cell_width >= 8 ? 1 : 0;
+  const double gap_y = at.cell_height >= 8 ? 1 : 0;
+  for (std::uint32_t column = 0; column < at.map.columns; ++column) {
+    for (std::uint32_t row = 0; row < at.map.rows; ++row) {
+      const float share = at.map.share(column, row);
+      if (share <= 0) continue;
+      canvas.fill(at.left + column * at.cell_width, kTitle + row * at.cell_height, at.cell_width - gap_x,
+                  at.cell_height - gap_y, colour_of(static_cast<double>(share)));
+    }
+  }
+  canvas.frame(at.left, kTitle, kMapWidth, at.height, kFrame);
+}
+
+void draw_axes(const Layout& at, Canvas& canvas) {
+  const double bottom = kTitle + at.height;
+  for (const Tick& tick : at.clients) {
+    const double x = at.left + (tick.index + 0.5) * at.per_client;
+    if (at.upright) {
+      canvas.text(x, bottom + 12, tick.text, {.size = kSize, .anchor = Anchor::kMiddle});
+    } else {
+      canvas.text(x, bottom + 6, tick.text, {.size = kSize, .anchor = Anchor::kEnd, .upwards = true});
+    }
+  }
+  for (const Tick& tick : at.classes) {
+    canvas.text(at.left - 8, kTitle + (tick.index + 0.5) * at.cell_height, tick.text,
+                {.size = kSize, .anchor = Anchor::kEnd});
+  }
+  canvas.text(at.left + kMapWidth / 2, bottom + at.below + 22, "client", {.size = 13, .anchor = Anchor::kMiddle});
+  canvas.text(16, kTitle + at.height / 2, "class", {.size = 13, .anchor = Anchor::kMiddle, .upwards = true});
+}
+
+void draw_scale(const Layout& at, Canvas& canvas) {
+  constexpr int kSteps = 40;
+  const double x = at.left + kMapWidth + 24;
+  const double height = std::clamp(at.height, 100.0, 220.0);
+  for (int i = 0; i < kSteps; ++i) {
+    const double root = (i + 0.5) / kSteps;
+    canvas.fill(x, kTitle + height * (1 - (i + 1.0) / kSteps), 14, height / kSteps, colour_of(root * root));
+  }
+  canvas.frame(x, kTitle, 14, height, kFrame);
+  for (const double share : {0.0, 0.1, 0.25, 0.5, 1.0}) {
+    canvas.text(x + 20, kTitle + height * (1 - std::sqrt(share)), fmt::format("{:.0f} %", 100 * share),
+                {.size = kSize});
+  }
+  canvas.text(x + 68, kTitle + height / 2, "share of its samples",
+              {.size = 13, .anchor = Anchor::kMiddle, .upwards = true});
 }
 
 }  // namespace
 
-LabelTable label_table(const FederatedData& data) {
+LabelTable label_table(const FederatedData& data, std::vector<std::string> class_names) {
   LabelTable table{.clients = data.clients(), .classes = data.classes(), .title = data.summary()};
+  table.class_names = std::move(class_names);
   table.counts.reserve(std::size_t{table.clients} * table.classes);
   for (std::uint32_t k = 0; k < table.clients; ++k) {
     const std::vector<std::uint32_t> counts = data.label_counts(ClientId{k});
     table.counts.insert(table.counts.end(), counts.begin(), counts.end());
+    std::string name = data.client_name(ClientId{k});
+    if (!name.empty() && table.client_names.empty()) table.client_names.resize(table.clients);
+    if (!name.empty()) table.client_names[k] = std::move(name);
   }
   return table;
 }
@@ -62,93 +169,25 @@ HeatMap heat_map(const LabelTable& table, std::uint32_t most_columns) {
   return map;
 }
 
+Drawing draw_labels(const LabelTable& table) {
+  auto at = std::make_shared<const Layout>(table);
+  return {.width = at->left + kMapWidth + kScale,
+          .height = kTitle + std::max(at->height + at->below + 36, 120.0),
+          .draw = [at, &table](Canvas& canvas) {
+            canvas.text(at->left, 18, "Classes of the clients' samples", {.size = 16});
+            canvas.text(at->left, 40, shortened(table.title, kMapWidth + kScale, kSize), {.size = kSize});
+            draw_map(*at, canvas);
+            draw_axes(*at, canvas);
+            draw_scale(*at, canvas);
+          }};
+}
+
 std::string draw_svg(const LabelTable& table) {
-  const HeatMap map = heat_map(table, 300);
-  constexpr double kLeft = 64, kTop = 44, kWidth = 900, kLegend = 96;
-  const double cell_height = std::clamp(420.0 / std::max(1u, map.rows), 5.0, 30.0);
-  const double cell_width = kWidth / std::max(1u, map.columns);
-  const double height = cell_height * map.rows;
-  const double per_client = kWidth / std::max(1u, table.clients);
-
-  std::string svg;
-  const auto out = std::back_inserter(svg);
-  fmt::format_to(
-      out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
-      kLeft + kWidth + kLegend, kTop + height + 52, kLeft, escaped(table.title));
-  fmt::format_to(out, "<g shape-rendering=\"crispEdges\">\n");
-  for (std::uint32_t column = 0; column < map.columns; ++column) {
-    for (std::uint32_t row = 0; row < map.rows; ++row) {
-      if (map.share(column, row) <= 0) continue;
-      fmt::format_to(out, "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n",
-                     kLeft + column * cell_width, kTop + row * cell_height, cell_width, cell_height,
-                     hex(colour_of(map.share(column, row))));
-    }
-  }
-  fmt::format_to(out, "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{:.2f}\" fill=\"none\" stroke=\"#888\"/>\n</g>\n",
-                 kLeft, kTop, kWidth, height);
-
-  for (std::uint32_t k = 0; k < table.clients; k += tick_step(table.clients, 20)) {
-    fmt::format_to(out, "<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\">{}</text>\n",
-                   kLeft + (k + 0.5) * per_client, kTop + height + 18, k);
-  }
-  for (std::uint32_t c = 0; c < table.classes; c += tick_step(table.classes, 25)) {
-    fmt::format_to(out, "<text x=\"{}\" y=\"{:.2f}\" text-anchor=\"end\" dominant-baseline=\"central\">{}</text>\n",
-                   kLeft - 8, kTop + (c + 0.5) * cell_height, c);
-  }
-  fmt::format_to(out, "<text x=\"{}\" y=\"{:.2f}\" text-anchor=\"middle\">client</text>\n", kLeft + kWidth / 2,
-                 kTop + height + 40);
-  fmt::format_to(out, "<text transform=\"translate(18 {:.2f}) rotate(-90)\" text-anchor=\"middle\">class</text>\n",
-                 kTop + height / 2);
-
-  const double scale_x = kLeft + kWidth + 24;
-  const double scale_height = std::min(height, 200.0);
-  constexpr int kSteps = 40;
-  for (int i = 0; i < kSteps; ++i) {
-    const float root = (static_cast<float>(i) + 0.5f) / kSteps;
-    fmt::format_to(out, "<rect x=\"{}\" y=\"{:.2f}\" width=\"14\" height=\"{:.2f}\" fill=\"{}\"/>\n", scale_x,
-                   kTop + scale_height * (1 - (i + 1.0) / kSteps), scale_height / kSteps + 0.5,
-                   hex(colour_of(root * root)));
-  }
-  for (const double share : {0.0, 0.1, 0.25, 0.5, 1.0}) {
-    fmt::format_to(out, "<text x=\"{}\" y=\"{:.2f}\" dominant-baseline=\"central\">{}</text>\n", scale_x + 20,
-                   kTop + scale_height * (1 - std::sqrt(share)), share);
-  }
-  fmt::format_to(out, "<text x=\"{}\" y=\"{}\">share</text>\n</svg>\n", scale_x, kTop - 10);
-  return svg;
+  return to_svg(draw_labels(table));
 }
 
 Result<std::string> draw_png(const LabelTable& table) {
-  const HeatMap map = heat_map(table, 600);
-  const std::uint32_t cell_width = std::max(1u, 1200 / std::max(1u, map.columns));
-  const std::uint32_t cell_height = std::clamp(400 / std::max(1u, map.rows), 4u, 32u);
-  const std::uint32_t grid_x = cell_width >= 8 ? 1 : 0;
-  const std::uint32_t grid_y = cell_height >= 8 ? 1 : 0;
-  const std::uint32_t left = number_width(std::max(1u, table.classes) - 1) + 10;
-  const std::uint32_t top = 4;
-  const std::uint32_t map_width = map.columns * cell_width;
-  const std::uint32_t map_height = map.rows * cell_height;
-  Image image(left + map_width + 30, top + map_height + kDigitHeight + 10);
-  image.fill(left - 1, top - 1, map_width + 2, map_height + 2, {150, 150, 150});
-  for (std::uint32_t column = 0; column < map.columns; ++column) {
-    for (std::uint32_t row = 0; row < map.rows; ++row) {
-      const std::uint32_t x = left + column * cell_width;
-      const std::uint32_t y = top + row * cell_height;
-      image.fill(x, y, cell_width, cell_height, {255, 255, 255});
-      image.fill(x, y, cell_width - grid_x, cell_height - grid_y, colour_of(map.share(column, row)));
-    }
-  }
-  for (std::uint32_t c = 0; c < table.classes; c += tick_step(table.classes, map_height / (kDigitHeight + 2))) {
-    write_number(image, left - 6 - number_width(c),
-                 top + c * cell_height + (cell_height - std::min(cell_height, kDigitHeight)) / 2, c);
-  }
-  for (std::uint32_t k = 0; k < table.clients; k += tick_step(table.clients, 20)) {
-    const auto middle = static_cast<std::uint32_t>((k + 0.5) * map_width / table.clients);
-    write_number(image, left + middle - std::min(left + middle, number_width(k) / 2), top + map_height + 6, k);
-  }
-  return encode_png(image);
+  return to_png(draw_labels(table));
 }
 
 std::string write_label_csv(const LabelTable& table) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "data/canvas.h"
 #include "data/federated_data.h"
 
 namespace muster {
@@ -17,12 +18,14 @@ struct LabelTable {
   std::uint32_t classes = 0;
   std::vector<std::uint32_t> counts;  // clients x classes
   std::string title;
+  std::vector<std::string> client_names = {};  // empty, or one per client; "" = it has none
+  std::vector<std::string> class_names = {};   // empty, or one per class
 
   [[nodiscard]] std::uint32_t count(std::uint32_t client, std::uint32_t label) const {
     return counts[std::size_t{client} * classes + label];
   }
 };
-[[nodiscard]] LabelTable label_table(const FederatedData& data);
+[[nodiscard]] LabelTable label_table(const FederatedData& data, std::vector<std::string> class_names = {});
 
 // What is drawn: the clients in up to `columns` columns of neighbours, each column's class shares (0 if it has no
 // samples).
@@ -36,8 +39,10 @@ struct HeatMap {
 };
 [[nodiscard]] HeatMap heat_map(const LabelTable& table, std::uint32_t most_columns);
 
-// The picture as a file's content. The SVG has a title, axes and a colour scale; the PNG is the bare map with the
-// largest whole-pixel cells that keep it near 1,200 pixels wide, white grid lines where cells are large enough.
+// Title, both axes with names or numbers, a cell per client and class that it holds, a colour scale. Of more clients
+// than there is room for, a column is the mean of neighbours. Borrows `table`.
+[[nodiscard]] Drawing draw_labels(const LabelTable& table);
+// The same as a file's content.
 [[nodiscard]] std::string draw_svg(const LabelTable& table);
 [[nodiscard]] Result<std::string> draw_png(const LabelTable& table);
 

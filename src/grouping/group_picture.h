@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "base/result.h"
 #include "base/rows.h"
+#include "data/canvas.h"
 
 namespace muster {
 
@@ -15,9 +15,13 @@ struct GroupPanel {
   Rows<std::uint64_t> counts;  // label counts, a row per group
 };
 
-// Of more groups than a panel has room for, evenly chosen ones are drawn; the SVG says so. The PNG has numbers on its
-// axes but no words.
-[[nodiscard]] std::string draw_groups_svg(std::span<const GroupPanel> panels);
-[[nodiscard]] Result<std::string> draw_groups_png(std::span<const GroupPanel> panels);
+// Each panel with its title, a scale of samples, numbered groups; beside them which colour is which class. Of more
+// groups than a panel has room for, evenly chosen ones are drawn, and its title says so. `class_names`: empty, or one
+// per class. Both are borrowed.
+[[nodiscard]] Drawing draw_groups(std::span<const GroupPanel> panels, std::span<const std::string> class_names = {});
+
+// The colour of a class among so many: those of Okabe and Ito, which the colour-blind can tell apart; with more than
+// eight classes also lighter and darker.
+[[nodiscard]] Colour class_colour(std::size_t label, std::size_t classes);
 
 }  // namespace muster
