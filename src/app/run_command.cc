@@ -94,8 +94,11 @@ void print_summary(const RunSummary& s) {
     fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
                s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
   }
-  fmt::print("  trained    {} samples in {:.2f} s ({:.0f} per second), evaluated in {:.2f} s\n", s.samples_trained,
-             s.train_s, s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0, s.eval_s);
+  fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained,
+             s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0);
+  fmt::print(
+      "  time       {:.2f} s: setup {:.2f}, profiles {:.2f}, grouping {:.2f}, training {:.2f}, evaluation {:.2f}\n",
+      s.wall_s, s.setup_s, s.profile_s, s.group_s, s.train_s, s.eval_s);
   fmt::print("  simulated  {:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down\n", s.compute_s,
              s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
   fmt::print("  signature  {}\n", s.signature);

@@ -47,7 +47,9 @@ std::vector<float> Groups::profile_start() const {
 
 Result<ClientProfiles> Groups::ask(const ProfileRequest& request, GroupsFormed& formed) {
   const Stopwatch watch(&formed.profile_s);
-  MUSTER_ASSIGN(CollectedProfiles told, federation_.profile(request));
+  ProfileRequest watched = request;
+  if (watcher_) watched.answered = [&](std::size_t answered) { watcher_(answered, request.clients.size()); };
+  MUSTER_ASSIGN(CollectedProfiles told, federation_.profile(watched));
   formed.dropped = std::move(told.dropped);
   formed.bytes_up = told.profiles.bytes_up;
   formed.bytes_down = told.profiles.bytes_down;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,11 @@ class Groups {
   // `federation` is borrowed, and so is `oracle`, which may be null. Precondition: check_recipe() passes.
   [[nodiscard]] static Result<std::unique_ptr<Groups>> make(const Recipe& recipe, Federation& federation,
                                                             const Oracle* oracle);
+
+  // Told of every profile that comes in: how many have, of how many that were asked for.
+  void watch_profiles(std::function<void(std::size_t answered, std::size_t asked)> watcher) {
+    watcher_ = std::move(watcher);
+  }
 
   // Why groups must be formed before `round`; empty = they need not.
   [[nodiscard]] std::string_view due(std::uint32_t round) const;
@@ -105,7 +111,8 @@ class Groups {
   const Oracle* oracle_;
   std::unique_ptr<NewcomerRule> rule_;   // null: nobody is placed
   std::unique_ptr<RegroupEvent> event_;  // null: groups wait for nothing
-  bool separate_models_ = false;         // every group has a model of its own
+  std::function<void(std::size_t, std::size_t)> watcher_;
+  bool separate_models_ = false;  // every group has a model of its own
   bool samples_by_cov_ = false;
 
   std::uint32_t formed_for_ = 0;  // the round that groups were last formed for; 0 = there are none yet

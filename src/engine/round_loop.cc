@@ -23,7 +23,6 @@ Result<StopReason> RoundLoop::run() {
     if (!reason && interrupted()) reason = StopReason::kInterrupted;
     if (!reason && state_.round % recipe_.checkpoint_every == 0) MUSTER_TRY(save_checkpoint());
   }
-  recorder_.finish();
   MUSTER_TRY(save_checkpoint());
   return *reason;
 }
@@ -46,6 +45,7 @@ Status RoundLoop::form_groups(RoundRecord& record) {
   const std::string_view why = groups_->due(record.round);
   if (why.empty()) return {};
   const Stopwatch watch(timed(&RunTimes::group_s));
+  recorder_.phase("grouping");
   MUSTER_ASSIGN(GroupsFormed formed, groups_->form(record.round, why, participation_.times_drawn()));
   account(formed, record);
   return {};
@@ -113,6 +113,7 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     importance = draw_corrections(recipe_.aggregation.global, plan.log_probabilities, groups_->samples());
   }
 
+  recorder_.training(0, round.tasks.size());
   UpdateSink sink;
   std::size_t index = 0;
   sink.group = [&](GroupUpdate& update) {
@@ -121,6 +122,7 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     for (RoundObserver* const observer : observers_) observer->group(update);
     if (models_->in_clients() && !update.members.empty()) state_.sign_own_model(update.model);
     models_->add(update, index++);
+    recorder_.training(index, round.tasks.size());
   };
   if (members) {
     sink.member = [&](const GroupUpdate& update, std::span<const float> start) {
@@ -151,6 +153,7 @@ Status RoundLoop::follow_event(RoundRecord& record) {
                            .loss_variances = losses_ ? losses_->variances() : std::span<const double>()};
   if (!event->happened(so_far)) return {};
   const Stopwatch watch(timed(&RunTimes::group_s));
+  recorder_.phase("grouping");
   MUSTER_ASSIGN(GroupsFormed formed, groups_->follow_event(record.round, *observed_, *models_));
   account(formed, record);
   if (!groups_->awaited()) {
@@ -166,6 +169,7 @@ void RoundLoop::account(GroupsFormed& formed, RoundRecord& record) {
   record.profile_flops += formed.slowest_flops;
   record.dropped.insert(record.dropped.end(), formed.dropped.begin(), formed.dropped.end());
   state_.totals.group_s += formed.seconds;
+  state_.totals.profile_s += formed.profile_s;
   state_.totals.samples_trained += formed.samples_trained;
   if (options_.times) options_.times->group_s -= formed.profile_s;  // the stopwatch around it counts all
   for (const std::string& note : formed.notes) recorder_.say(note);
@@ -182,6 +186,7 @@ Status RoundLoop::conclude(RoundRecord record) {
     waiting_ = std::move(record);
     return {};
   }
+  recorder_.phase("evaluating");
   MUSTER_ASSIGN(const EvaluationResult result, federation_.evaluate(std::move(request)));
   return enter(result, record);
 }

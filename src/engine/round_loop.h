@@ -36,6 +36,9 @@ class RoundLoop {
   // The newest checkpoint that is whole and of this recipe; without any, the run starts anew.
   [[nodiscard]] Status load_checkpoint();
 
+  // All is ready: what came before, from `begun_s` on, was setting up. Called once, before run().
+  void end_setup(double begun_s);
+
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Models& models() const { return *models_; }
   [[nodiscard]] const Groups& groups() const { return *groups_; }

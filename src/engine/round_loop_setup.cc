@@ -43,6 +43,13 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   std::unique_ptr<RoundLoop> made(new RoundLoop(recipe, federation, folder, recorder, options));
   const Network& network = federation.network();
   MUSTER_ASSIGN(made->groups_, Groups::make(recipe, federation, oracle));
+  made->groups_->watch_profiles([&recorder](std::size_t answered, std::size_t asked) {
+    if (answered < asked) {
+      recorder.phase("profiles", answered, asked);
+    } else {
+      recorder.phase("grouping");
+    }
+  });
   std::vector<float> initial(network.size());
   Stream stream({.seed = recipe.seed, .purpose = Purpose::kInitialise});
   network.initialise(initial, stream);
@@ -87,10 +94,16 @@ double* RoundLoop::timed(double RunTimes::*seconds) const {
   return options_.times ? &(options_.times->*seconds) : nullptr;
 }
 
+void RoundLoop::end_setup(double begun_s) {
+  started_s_ = begun_s;
+  state_.totals.setup_s += now_s() - begun_s;
+}
+
 Status RoundLoop::evaluate_end(StopReason& reason) {
   const bool evaluated = state_.totals.evaluated_round == state_.round;
   if (evaluated || !evaluation_->any() || reason == StopReason::kInterrupted || state_.round == 0) return {};
   RoundRecord record{.round = state_.round, .cost_total_s = state_.totals.cost_s()};
+  recorder_.phase("evaluating");
   MUSTER_ASSIGN(const EvaluationResult result,
                 federation_.evaluate(evaluation_->request(*models_, groups_->grouping(), state_.round)));
   evaluation_->enter(result, record);

@@ -11,12 +11,23 @@ namespace muster {
 
 Status RunRecorder::begin(std::uint32_t rounds, std::uint32_t first) {
   MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), first));
-  progress_.emplace(options_.quiet, rounds, first);
+  progress_.begin_rounds(rounds, first);
   return {};
 }
 
 void RunRecorder::say(const std::string& note) {
-  if (options_.say && said_.insert(note).second) options_.say(note);
+  if (!options_.say || !said_.insert(note).second) return;
+  progress_.make_room();
+  options_.say(note);
+}
+
+void RunRecorder::phase(std::string_view what, std::size_t done, std::size_t total) {
+  progress_.phase(what, done, total, "clients");
+}
+
+void RunRecorder::training(std::size_t groups_done, std::size_t groups) {
+  if (groups_done == 0) progress_.begin_training();
+  progress_.phase("training", groups_done, groups, "groups");
 }
 
 Status RunRecorder::round(const RoundRecord& record) {
@@ -29,9 +40,9 @@ Status RunRecorder::round(const RoundRecord& record) {
     MUSTER_TRY(folder_.append_round(record));
     write_events(record);
   }
-  progress_->round(record.round, record.accuracy
-                                     ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
-                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+  progress_.round(record.round, record.accuracy
+                                    ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                    : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
   if (options_.on_round) options_.on_round(record.round);
   return {};
 }
@@ -54,10 +65,6 @@ Status RunRecorder::amend(const RoundRecord& record, const std::string& line) {
   MUSTER_TRY(folder_.replace_round(record.round, line));
   write_events(record);
   return {};
-}
-
-void RunRecorder::finish() {
-  if (progress_) progress_->finish();
 }
 
 Result<std::string> with_evaluation(const std::string& line, const RoundRecord& record) {

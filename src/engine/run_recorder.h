@@ -16,11 +16,15 @@ namespace muster {
 
 class RunRecorder {
  public:
-  // `folder` and `options` are borrowed.
-  RunRecorder(RunFolder& folder, const SimulationOptions& options) : folder_(folder), options_(options) {}
+  // `folder` and `options` are borrowed. Progress goes to `sink`.
+  RunRecorder(RunFolder& folder, const SimulationOptions& options, ProgressSink sink = stderr_progress())
+      : folder_(folder), options_(options), progress_(options.quiet, std::move(sink)) {}
 
   // Before the first round: `first` of `rounds` comes next.
   [[nodiscard]] Status begin(std::uint32_t rounds, std::uint32_t first);
+  // What the run is doing, and how far it is with it, where that is known.
+  void phase(std::string_view what, std::size_t done = 0, std::size_t total = 0);
+  void training(std::size_t groups_done, std::size_t groups);
   // For people; each text once.
   void say(const std::string& note);
   // A line for groups.jsonl, written with the round that it belongs to: the one before may still wait to be recorded.
@@ -28,7 +32,8 @@ class RunRecorder {
   [[nodiscard]] Status round(const RoundRecord& record);
   // The last round again, which has been evaluated after all.
   [[nodiscard]] Status amend(const RoundRecord& record, const std::string& line);
-  void finish();
+  // No more progress is shown.
+  void finish() { progress_.finish(); }
 
  private:
   void write_events(const RoundRecord& record);
@@ -36,7 +41,7 @@ class RunRecorder {
   RunFolder& folder_;
   const SimulationOptions& options_;
   std::optional<EventWriter> events_;
-  std::optional<Progress> progress_;
+  Progress progress_;
   std::vector<std::pair<std::uint32_t, std::string>> groupings_;  // not written yet; ascending by round
   std::set<std::string> said_;
 };

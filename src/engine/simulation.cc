@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/stopwatch.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
@@ -32,10 +33,20 @@ LocalFederationOptions federation_options(const Recipe& recipe, const Simulation
           .late_round = recipe.newcomers.round.value_or(1)};
 }
 
+// Where a resumed run goes on.
+std::string resumed_from(const RunState& state, const Recipe& recipe) {
+  if (state.round == 0) return "no checkpoint was saved yet; starting again from round 1";
+  if (state.stop_reason(recipe))
+    return fmt::format("the run was over after round {}; nothing is left to do", state.round);
+  return fmt::format("going on with round {} of {}", state.round + 1, recipe.rounds);
+}
+
 enum class Start { kAnew, kResumed, kResumedWithSettings };
 
 Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptions& options, Start start) {
+  const double begun_s = now_s();
   RunRecorder recorder(folder, options);
+  recorder.phase("reading data");
   RunTimes* const times = options.times;
   std::unique_ptr<FederatedData> data;
   std::unique_ptr<LocalFederation> federation;
@@ -59,7 +70,10 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
                   LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
-    if (start != Start::kAnew) MUSTER_TRY(loop->load_checkpoint());
+    if (start != Start::kAnew) {
+      MUSTER_TRY(loop->load_checkpoint());
+      recorder.say(resumed_from(loop->state(), recipe));
+    }
     // Not before all is well: a resume that is refused leaves the folder as it was.
     if (start == Start::kResumedWithSettings) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
     MUSTER_TRY(recorder.begin(recipe.rounds, loop->state().round + 1));
@@ -70,10 +84,12 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     recorder.say(
         fmt::format("{}; {}, {} parameters", data->summary(), recipe.model.name, federation->network().parameters()));
   }
+  loop->end_setup(begun_s);
   if (options.on_round) options.on_round(0);
   const Stopwatch watch(times ? &times->run_s : nullptr);
   MUSTER_ASSIGN(StopReason reason, loop->run());
   MUSTER_TRY(loop->evaluate_end(reason));
+  recorder.finish();
   const RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
   const Stopwatch writing(times ? &times->records_s : nullptr);
   MUSTER_TRY(write_results(summary, *loop, *federation, to_json(data->preparation()), folder));

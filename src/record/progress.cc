@@ -51,21 +51,49 @@ ProgressSink stderr_progress() {
   };
 }
 
-Progress::Progress(bool quiet, std::uint32_t total_rounds, std::uint32_t first_round)
-    : Progress(quiet, total_rounds, first_round, stderr_progress()) {}
-
-Progress::Progress(bool quiet, std::uint32_t total_rounds, std::uint32_t first_round, ProgressSink sink)
-    : sink_(std::move(sink)),
-      quiet_(quiet),
-      total_(total_rounds),
-      first_(std::max<std::uint32_t>(first_round, 1)),
-      round_(first_ - 1),
-      start_(sink_.seconds()),
-      last_shown_(start_),
-      tenths_shown_(static_cast<std::uint32_t>(std::uint64_t{round_} * 10 / std::max<std::uint32_t>(total_, 1))) {}
+Progress::Progress(bool quiet, ProgressSink sink)
+    : sink_(std::move(sink)), quiet_(quiet), start_(sink_.seconds()), last_shown_(start_), training_start_(start_) {}
 
 Progress::~Progress() {
   finish();
+}
+
+void Progress::begin_rounds(std::uint32_t total_rounds, std::uint32_t first_round) {
+  total_ = total_rounds;
+  first_ = std::max<std::uint32_t>(first_round, 1);
+  round_ = first_ - 1;
+  training_start_ = sink_.seconds();
+  tenths_shown_ = static_cast<std::uint32_t>(std::uint64_t{round_} * 10 / std::max<std::uint32_t>(total_, 1));
+}
+
+void Progress::begin_training() {
+  if (!training_) training_start_ = sink_.seconds();
+  training_ = true;
+}
+
+bool Progress::due(double now) const {
+  const double since = now - last_shown_;
+  if (sink_.terminal) return !drawn_ || since >= kRedrawSeconds;
+  return since >= std::max(kLineSeconds, kLineShare * (now - start_));
+}
+
+void Progress::phase(std::string_view what, std::size_t done, std::size_t total, std::string_view unit) {
+  if (quiet_ || finished_) return;
+  const double now = sink_.seconds();
+  if (what != phase_ || done == 0) {
+    phase_ = what;
+    phase_start_ = now;
+  }
+  if (shown_ && !due(now)) return;
+  std::string text = total_ > 0 && round_ < total_ ? fmt::format("round {}/{}  ", round_ + 1, total_) : std::string();
+  text += what;
+  if (total > 0) text += fmt::format(" {}/{} {}", done, total, unit);
+  if (done > 0 && done < total) {
+    const double each_s = (now - phase_start_) / static_cast<double>(done);
+    text += fmt::format("  {} left", duration(each_s * static_cast<double>(total - done)));
+  }
+  show(text, total_ > 0);
+  pending_ = pending_ || (sink_.terminal && round_ >= first_);  // its line is gone: the last one comes back at the end
 }
 
 void Progress::round(std::uint32_t round, std::string_view text) {
@@ -73,29 +101,28 @@ void Progress::round(std::uint32_t round, std::string_view text) {
   round_ = round;
   text_ = text;
   pending_ = true;
-  const double now = sink_.seconds();
-  const double since = now - last_shown_;
-  if (sink_.terminal) {
-    if (!drawn_ || since >= kRedrawSeconds || round_ >= total_) show();
-    return;
-  }
   const auto tenths = static_cast<std::uint32_t>(std::uint64_t{round_} * 10 / std::max<std::uint32_t>(total_, 1));
-  if (tenths > tenths_shown_ || since >= std::max(kLineSeconds, kLineShare * (now - start_))) {
-    tenths_shown_ = std::max(tenths_shown_, tenths);
-    show();
-  }
+  const bool tenth = !sink_.terminal && tenths > tenths_shown_;
+  if (!tenth && !(sink_.terminal && round_ >= total_) && !due(sink_.seconds())) return;
+  tenths_shown_ = std::max(tenths_shown_, tenths);
+  show_round();
 }
 
-void Progress::show() {
-  last_shown_ = sink_.seconds();
+void Progress::show_round() {
   pending_ = false;
-  const double elapsed = last_shown_ - start_;
+  const double now = sink_.seconds();
   const std::uint32_t done = round_ >= first_ ? round_ - first_ + 1 : 0;
   const std::uint32_t left = total_ > round_ ? total_ - round_ : 0;
-  const std::string time = left > 0 && done > 0 ? fmt::format("{} left", duration(elapsed / done * left))
-                                                : fmt::format("{} in all", duration(elapsed));
+  const std::string time = left > 0 && done > 0
+                               ? fmt::format("{} left", duration((now - training_start_) / done * left))
+                               : fmt::format("{} in all", duration(now - start_));
   const std::string text = text_.empty() ? "" : "  " + text_;
-  const std::string plain = fmt::format("round {}/{}{}  {}", round_, total_, text, time);
+  show(fmt::format("round {}/{}{}  {}", round_, total_, text, time), true);
+}
+
+void Progress::show(const std::string& plain, bool with_bar) {
+  last_shown_ = sink_.seconds();
+  shown_ = true;
   if (!sink_.terminal) {
     sink_.write(plain + "\n");
     return;
@@ -103,15 +130,20 @@ void Progress::show() {
   // The last column stays free: a terminal may wrap when it is filled.
   const std::size_t columns = std::max<std::uint32_t>(sink_.width(), 2) - 1;
   const double share = total_ > 0 ? std::min(1.0, static_cast<double>(round_) / total_) : 1.0;
-  std::string line = bar(share) + " " + plain;
+  std::string line = with_bar ? bar(share) + " " + plain : plain;
   if (line.size() > columns) line = plain.substr(0, columns);
   sink_.write("\r" + line + "\x1b[K");
   drawn_ = true;
 }
 
+void Progress::make_room() {
+  if (drawn_) sink_.write("\r\x1b[K");
+  drawn_ = false;
+}
+
 void Progress::finish() {
   if (finished_) return;
-  if (pending_) show();
+  if (pending_) show_round();
   if (drawn_) sink_.write("\n");
   finished_ = true;
 }

@@ -73,6 +73,8 @@ void RunTotals::save(Checkpoint& checkpoint) const {
   put(checkpoint, "bytes-edge-cloud", links.edge_cloud);
   put(checkpoint, "samples-trained", samples_trained);
   put(checkpoint, "wall-s", wall_s);
+  put(checkpoint, "setup-s", setup_s);
+  put(checkpoint, "profile-s", profile_s);
   put(checkpoint, "train-s", train_s);
   put(checkpoint, "eval-s", eval_s);
   put(checkpoint, "group-s", group_s);
@@ -95,6 +97,8 @@ Status RunTotals::restore(const Checkpoint& checkpoint) {
   MUSTER_TRY(get(checkpoint, "bytes-edge-cloud", links.edge_cloud));
   MUSTER_TRY(get(checkpoint, "samples-trained", samples_trained));
   MUSTER_TRY(get(checkpoint, "wall-s", wall_s));
+  MUSTER_TRY(get(checkpoint, "setup-s", setup_s));
+  MUSTER_TRY(get(checkpoint, "profile-s", profile_s));
   MUSTER_TRY(get(checkpoint, "train-s", train_s));
   MUSTER_TRY(get(checkpoint, "eval-s", eval_s));
   MUSTER_TRY(get(checkpoint, "group-s", group_s));

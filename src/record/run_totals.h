@@ -22,12 +22,19 @@ struct RunTotals {
   std::uint64_t bytes_down = 0;
   LinkBytes links;
   std::uint64_t samples_trained = 0;
-  double wall_s = 0;
+  double wall_s = 0;   // all of the run, of which
+  double setup_s = 0;  // before the first round: reading data, checking, resuming
+  double profile_s = 0;
   double train_s = 0;
   double eval_s = 0;
   double group_s = 0;
 
   [[nodiscard]] double cost_s() const { return compute_s + comm_s; }
+  // Clients may also train for their profiles.
+  [[nodiscard]] double samples_per_s() const {
+    const double seconds = train_s + profile_s;
+    return seconds > 0 ? static_cast<double>(samples_trained) / seconds : 0.0;
+  }
 
   void save(Checkpoint& checkpoint) const;
   // On failure, which names what is wrong, the totals are partly overwritten.

@@ -69,7 +69,10 @@ Result<CollectedProfiles> Federation::profile(const ProfileRequest& request) {
   const ProfileKind& kind = request.losses ? losses_profile() : *profile_;
   MUSTER_ASSIGN(ProfileCollector collector, ProfileCollector::make(kind, *network_, exemplars(), request));
   if (collector.nothing_to_ask()) return std::move(collector).finish();
-  MUSTER_TRY(do_profile(request, [&](std::size_t index, ProfileReply& reply) { collector.add(index, reply); }));
+  MUSTER_TRY(do_profile(request, [&](std::size_t index, ProfileReply& reply) {
+    collector.add(index, reply);
+    if (request.answered) request.answered(index + 1);
+  }));
   return std::move(collector).finish();
 }
 

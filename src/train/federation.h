@@ -32,6 +32,7 @@ struct ProfileRequest {
   std::uint32_t as_of_round = 1;      // whose learning rate and draws their training has
   bool losses = false;                // the losses of `models`, instead of the recipe's kind of profile
   RowsView<float> models;             // flat vectors, a row each: one to start from, or those whose losses are asked
+  std::function<void(std::size_t answered)> answered = {};  // called as answers come in; may be empty
 };
 
 struct CollectedProfiles {

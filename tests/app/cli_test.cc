@@ -73,7 +73,8 @@ TEST_F(Cli, RunPrintsOneJsonObjectWithTheContractsFields) {
     EXPECT_TRUE(json["quality"].contains(field));
   for (const char* field : {"compute_s", "comm_s", "bytes_up", "bytes_down", "group_s"})
     EXPECT_TRUE(json["cost"].contains(field));
-  for (const char* field : {"wall_s", "train_s", "eval_s", "samples_trained", "samples_per_s"})
+  for (const char* field :
+       {"wall_s", "setup_s", "profile_s", "group_s", "train_s", "eval_s", "samples_trained", "samples_per_s"})
     EXPECT_TRUE(json["time"].contains(field));
   const std::filesystem::path dir = json["dir"].get<std::string>();
   for (const char* name :
@@ -96,6 +97,38 @@ TEST_F(Cli, TheSummarySaysHowTheRunEnded) {
   // Nothing was paid for, so there is no best.
   EXPECT_THAT(summary({"--set", "budget=1e-9"}),
               AllOf(HasSubstr("stopped after round 1: budget spent\n"), HasSubstr(" %  best -\n")));
+}
+
+TEST_F(Cli, EveryPhaseIsInTheTime) {
+  // FedSeq has its clients train for their profiles.
+  Words words{"run",
+              "fedseq",
+              "--out",
+              runs(),
+              "--json",
+              "--rounds",
+              "1",
+              "--set",
+              "data.source=blobs",
+              "--set",
+              "data.clients=20",
+              "--set",
+              "model.name=softmax",
+              "--set",
+              "grouping.min-samples=2000"};
+  const Finished finished = muster(words);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto time = nlohmann::json::parse(finished.out)["time"];
+  double sum = 0;
+  for (const char* part : {"setup_s", "profile_s", "group_s", "train_s", "eval_s"}) {
+    EXPECT_GT(time[part], 0) << part;
+    sum += time[part].get<double>();
+  }
+  EXPECT_LE(sum, time["wall_s"].get<double>() * 1.001);
+  EXPECT_THAT(finished.err, HasSubstr("reading data\n"));
+  const Finished resumed = muster({"run", "--resume", nlohmann::json::parse(finished.out)["dir"], "--rounds", "3"});
+  EXPECT_THAT(resumed.err, HasSubstr("muster: going on with round 2 of 3\n"));
+  EXPECT_THAT(resumed.out, HasSubstr(" s: setup "));
 }
 
 TEST_F(Cli, ARunThatDivergesSaysWhatToTry) {

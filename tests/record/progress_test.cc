@@ -23,7 +23,8 @@ struct Paper {
 
 TEST(Progress, LinesComeAtTenthsOfAFastRun) {
   Paper paper;
-  Progress progress(false, 1000, 1, paper.sink(false));
+  Progress progress(false, paper.sink(false));
+  progress.begin_rounds(1000, 1);
   for (std::uint32_t round = 1; round <= 1000; ++round) {
     paper.now += 0.001;
     progress.round(round, "accuracy 0.5");
@@ -37,7 +38,8 @@ TEST(Progress, LinesComeAtTenthsOfAFastRun) {
 TEST(Progress, LinesComeEveryTwoSecondsOfASlowRunThenLessOften) {
   Paper paper;
   std::size_t in_first_minute = 0;
-  Progress progress(false, 1'000'000, 1, paper.sink(false));
+  Progress progress(false, paper.sink(false));
+  progress.begin_rounds(1'000'000, 1);
   for (std::uint32_t round = 1; round <= 36'000; ++round) {
     paper.now += 1.0;
     progress.round(round, "");
@@ -52,7 +54,8 @@ TEST(Progress, LinesComeEveryTwoSecondsOfASlowRunThenLessOften) {
 TEST(Progress, TheLastRoundIsShownEvenIfTheRunStopsEarly) {
   Paper paper;
   {
-    Progress progress(false, 1000, 1, paper.sink(false));
+    Progress progress(false, paper.sink(false));
+    progress.begin_rounds(1000, 1);
     progress.round(1, "first");
     progress.round(2, "target reached");
   }
@@ -61,7 +64,8 @@ TEST(Progress, TheLastRoundIsShownEvenIfTheRunStopsEarly) {
 
 TEST(Progress, TheBarIsRedrawnAtMostTenTimesASecond) {
   Paper paper;
-  Progress progress(false, 10'000, 1, paper.sink(true));
+  Progress progress(false, paper.sink(true));
+  progress.begin_rounds(10'000, 1);
   for (std::uint32_t round = 1; round <= 10'000; ++round) {
     paper.now += 0.001;
     progress.round(round, "loss 0.1");
@@ -80,7 +84,8 @@ TEST(Progress, TheBarFitsTheTerminal) {
   for (const std::uint32_t columns : {0u, 1u, 2u, 10u, 30u, 60u, 80u, 200u}) {
     Paper paper;
     paper.columns = columns;
-    Progress progress(false, 100, 1, paper.sink(true));
+    Progress progress(false, paper.sink(true));
+    progress.begin_rounds(100, 1);
     progress.round(50, "accuracy 0.8812 loss 0.345");
     ASSERT_EQ(paper.writes.size(), 1u);
     const std::size_t shown = paper.writes[0].size() - std::string("\r\x1b[K").size();
@@ -92,18 +97,89 @@ TEST(Progress, TheBarFitsTheTerminal) {
 
 TEST(Progress, AResumedRunJudgesTheTimeByItsOwnRounds) {
   Paper paper;
-  Progress progress(false, 100, 91, paper.sink(false));
+  Progress progress(false, paper.sink(false));
+  progress.begin_rounds(100, 91);
   paper.now += 3.0;
   progress.round(91, "");
   ASSERT_EQ(paper.writes.size(), 1u);
   EXPECT_EQ(paper.writes[0], "round 91/100  27s left\n");
 }
 
+TEST(Progress, EveryPhaseIsShownWithTheTimeItTakes) {
+  Paper paper;
+  Progress progress(false, paper.sink(false));
+  progress.phase("reading data");
+  EXPECT_THAT(paper.writes, ElementsAre("reading data\n")) << "at once: nobody knows how long it takes";
+  paper.now += 1;
+  progress.begin_rounds(10, 1);
+  progress.phase("grouping");
+  for (std::size_t done = 0; done < 10; ++done) {
+    progress.phase("profiles", done, 10, "clients");
+    paper.now += 2;
+  }
+  progress.phase("grouping");
+  progress.begin_training();
+  progress.phase("training", 0, 2, "groups");
+  paper.now += 3;
+  progress.phase("training", 1, 2, "groups");
+  paper.now += 3;
+  progress.round(1, "");
+  ASSERT_GE(paper.writes.size(), 5u);
+  EXPECT_EQ(paper.writes[1], "round 1/10  profiles 1/10 clients  18s left\n");
+  EXPECT_EQ(paper.writes[2], "round 1/10  profiles 2/10 clients  16s left\n");
+  EXPECT_EQ(paper.writes[paper.writes.size() - 2], "round 1/10  training 1/2 groups  3s left\n");
+  EXPECT_EQ(paper.writes.back(), "round 1/10  54s left\n") << "profiles are made once: they do not count";
+  for (std::uint32_t round = 2; round <= 10; ++round) progress.round(round, "");
+  EXPECT_EQ(paper.writes.back(), "round 10/10  27s in all\n") << "and here they do";
+}
+
+TEST(Progress, FastPhasesLeaveNoLines) {
+  Paper paper;
+  Progress progress(false, paper.sink(false));
+  progress.phase("reading data");
+  progress.begin_rounds(1000, 1);
+  for (std::uint32_t round = 1; round <= 1000; ++round) {
+    progress.phase("grouping");
+    progress.phase("profiles", 3, 9, "clients");
+    progress.begin_training();
+    progress.phase("training", 1, 2, "groups");
+    paper.now += 0.001;
+    progress.round(round, "");
+  }
+  EXPECT_EQ(paper.writes.size(), 11u);
+}
+
+TEST(Progress, ABarEndsWithTheLastRoundWhateverCameAfter) {
+  Paper paper;
+  Progress progress(false, paper.sink(true));
+  progress.begin_rounds(1, 1);
+  paper.now += 1;
+  progress.round(1, "loss 0.1");
+  paper.now += 1;
+  progress.phase("evaluating");
+  progress.finish();
+  ASSERT_GE(paper.writes.size(), 2u);
+  EXPECT_EQ(paper.writes[paper.writes.size() - 2], "\r[========================] round 1/1  loss 0.1  2s in all\x1b[K");
+}
+
+TEST(Progress, MakesRoomForANoteOnATerminal) {
+  Paper paper;
+  Progress progress(false, paper.sink(true));
+  progress.make_room();
+  EXPECT_TRUE(paper.writes.empty());
+  progress.phase("reading data");
+  progress.make_room();
+  EXPECT_THAT(paper.writes, ElementsAre("\rreading data\x1b[K", "\r\x1b[K"));
+  progress.finish();
+  EXPECT_EQ(paper.writes.size(), 2u) << "there is no bar to leave";
+}
+
 TEST(Progress, QuietWritesNothing) {
   for (const bool terminal : {true, false}) {
     Paper paper;
     {
-      Progress progress(true, 10, 1, paper.sink(terminal));
+      Progress progress(true, paper.sink(terminal));
+      progress.begin_rounds(10, 1);
       for (std::uint32_t round = 1; round <= 10; ++round) {
         paper.now += 5;
         progress.round(round, "x");
@@ -116,7 +192,10 @@ TEST(Progress, QuietWritesNothing) {
 
 TEST(Progress, NoRoundsAtAllIsFine) {
   Paper paper;
-  { Progress progress(false, 0, 1, paper.sink(true)); }
+  {
+    Progress progress(false, paper.sink(true));
+    progress.begin_rounds(0, 1);
+  }
   EXPECT_TRUE(paper.writes.empty());
 }
 

@@ -20,6 +20,8 @@ RunTotals different_numbers() {
           .links = {.client_server = 5, .relay = 6, .edge_cloud = 7},
           .samples_trained = 8,
           .wall_s = 9,
+          .setup_s = 13,
+          .profile_s = 14,
           .train_s = 10,
           .eval_s = 11,
           .group_s = 12};
@@ -52,6 +54,8 @@ TEST(RunTotals, ComeBackAsTheyWere) {
   EXPECT_EQ(back.train_s, 10);
   EXPECT_EQ(back.eval_s, 11);
   EXPECT_EQ(back.group_s, 12);
+  EXPECT_EQ(back.setup_s, 13);
+  EXPECT_EQ(back.profile_s, 14);
   EXPECT_EQ(back.cost_s(), 3);
 }
 
@@ -62,7 +66,7 @@ TEST(RunTotals, AreSavedByName) {
   EXPECT_EQ(*checkpoint.get_uint64("total.best-round"), 3u);
   EXPECT_EQ(*checkpoint.get_doubles("total.compute-s"), std::vector<double>{1});
   EXPECT_EQ(*checkpoint.get_doubles("total.accuracy-best"), std::vector<double>{0.75});
-  EXPECT_EQ(checkpoint.sections.size(), 18u);
+  EXPECT_EQ(checkpoint.sections.size(), 20u);
 }
 
 TEST(RunTotals, WhatIsNotKnownStaysUnknown) {
