@@ -87,12 +87,28 @@ Trouble trouble(const RunSummary& s) {
   return {};
 }
 
+// "4 of 20 to 30 clients, 3 idle, CoV 0.42, 4 models".
+std::string groups_line(const RunSummary& s) {
+  const bool equal = s.group_size_min == s.group_size_max;
+  std::string line = equal ? fmt::format("{} of {} clients", s.groups, s.group_size_min)
+                           : fmt::format("{} of {} to {} clients (mean {:.1f})", s.groups, s.group_size_min,
+                                         s.group_size_max, s.group_size_mean);
+  line += fmt::format(", {} idle, CoV {:.2f}, {} {}", s.idle, s.quality.cov_mean, s.models,
+                      s.models == 1 ? "model" : "models");
+  return line;
+}
+
 void print_summary(const RunSummary& s) {
   fmt::print("{}: {} clients, {}\n", s.run, s.clients, ending(s));
   fmt::print("  accuracy   {}\n", accuracy_line(s));
   if (s.target_accuracy) {
     fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
                s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
+  }
+  if (s.groups > 1 && s.group_size_max > 1) fmt::print("  groups     {}\n", groups_line(s));
+  if (s.truth) {
+    fmt::print("  clusters   {} formed in round {}: {} of {} clients right\n", s.groups, s.groups_since,
+               s.truth->correct, s.truth->clients);
   }
   fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained,
              s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0);

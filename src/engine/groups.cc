@@ -195,6 +195,11 @@ void Groups::take(Grouping grouping) {
   grouping_ = std::move(grouping);
 }
 
+std::optional<Agreement> Groups::truth() const {
+  const bool grouped = grouping_.count() > 1 && group_sizes(grouping_).largest > 1;
+  return oracle_ && grouped ? oracle_->truth(grouping_) : std::nullopt;
+}
+
 std::uint64_t Groups::samples() const {
   std::uint64_t sum = 0;
   for (std::uint32_t g = 0; g < grouping_.count(); ++g) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,6 +73,10 @@ class Groups {
                                            const Models& models);
 
   [[nodiscard]] const Grouping& grouping() const { return grouping_; }
+  // The first round that uses them, or the round whose event formed them; 0 = there are none yet.
+  [[nodiscard]] std::uint32_t formed_for() const { return formed_for_; }
+  // How far they are the planted clusters. Not set where there are none, or where everybody or nobody is together.
+  [[nodiscard]] std::optional<Agreement> truth() const;
   // Of all clients in groups.
   [[nodiscard]] std::uint64_t samples() const;
   // Each group's coefficient of variation, by the label counts that its members told; empty unless the plan draws by

@@ -74,6 +74,8 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   summary.group_size_min = sizes.smallest;
   summary.group_size_max = sizes.largest;
   summary.group_size_mean = sizes.mean;
+  summary.groups_since = loop.groups().formed_for();
+  summary.truth = loop.groups().truth();
   if (oracle) summary.quality = oracle->quality(grouping);
   summary.peak_rss_bytes = peak_rss_bytes();
   summary.dir = folder.path();

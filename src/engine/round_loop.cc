@@ -37,6 +37,7 @@ Status RoundLoop::next_round() {
   state_.round = record.round;
   state_.add_training(record);
   record.cost_total_s = state_.totals.cost_s();
+  record.bytes_total = state_.totals.bytes_up + state_.totals.bytes_down;
   record.wall_s = now_s() - begun_s;
   return conclude(std::move(record));
 }
@@ -139,6 +140,8 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     models_->finish();
   }
   record.groups = static_cast<std::uint32_t>(plan.groups.size());
+  record.groups_formed = grouping.count();
+  record.group_size_max = group_sizes(grouping).largest;
   record.idle = idle;
   record.models = models_->count();
   for (RoundObserver* const observer : observers_) observer->end(*models_, record);
@@ -174,7 +177,14 @@ void RoundLoop::account(GroupsFormed& formed, RoundRecord& record) {
   if (options_.times) options_.times->group_s -= formed.profile_s;  // the stopwatch around it counts all
   for (const std::string& note : formed.notes) recorder_.say(note);
   if (!formed.line.empty()) recorder_.add_grouping(record.round, std::move(formed.line));
-  if (formed.anew) models_->regrouped(groups_->grouping(), formed.starts);
+  if (!formed.anew) return;
+  models_->regrouped(groups_->grouping(), formed.starts);
+  // Groups that are formed again and again would fill a log.
+  if (record.round > 1 && !groups_->event()) return;
+  if (const auto truth = groups_->truth()) {
+    recorder_.say(fmt::format("{} clusters formed in round {}: {} of {} clients right", groups_->grouping().count(),
+                              record.round, truth->correct, truth->clients));
+  }
 }
 
 // The round is trained: evaluate it if it is due, now or beside the next one's training, and write it down.

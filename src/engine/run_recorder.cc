@@ -1,5 +1,6 @@
 #include "engine/run_recorder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,6 +9,23 @@
 #include "record/json_text.h"
 
 namespace muster {
+namespace {
+
+constexpr std::size_t kShownGroups = 64;  // more curves nobody tells apart
+
+// What progress says of a round: how good it is, and its groups where clients are grouped at all.
+std::string shown(const RoundRecord& record) {
+  std::string text = record.accuracy ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
+                                     : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN));
+  if (record.groups_formed > 1 && record.group_size_max > 1) {
+    text += fmt::format("  {} of {} groups", record.groups, record.groups_formed);
+    if (record.models > 1) text += fmt::format(", {} models", record.models);
+  }
+  if (record.idle > 0) text += fmt::format(", {} idle", record.idle);
+  return text;
+}
+
+}  // namespace
 
 Status RunRecorder::begin(std::uint32_t rounds, std::uint32_t first) {
   MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), first));
@@ -38,32 +56,45 @@ Status RunRecorder::round(const RoundRecord& record) {
       groupings_.erase(groupings_.begin());
     }
     MUSTER_TRY(folder_.append_round(record));
-    write_events(record);
+    write_training_events(record);
+    write_evaluation_events(record);
   }
-  progress_.round(record.round, record.accuracy
-                                    ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
-                                    : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN)));
+  progress_.round(record.round, shown(record));
   if (options_.on_round) options_.on_round(record.round);
   return {};
 }
 
-void RunRecorder::write_events(const RoundRecord& record) {
-  // Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
-  const auto scalar = [&](const char* tag, const std::optional<double>& value) {
-    if (value) (void)events_->scalar(record.round, tag, *value);
-  };
-  scalar("accuracy", record.accuracy);
-  scalar("loss", record.loss);
-  scalar("client_accuracy", record.client_accuracy);
-  scalar("train_loss", record.train_loss);
-  scalar("participants", record.participants);
-  scalar("cost_s", record.compute_s + record.comm_s);
+// Events are a convenience: losing some to a full disk must not lose the run, which the record's own line would.
+void RunRecorder::scalar(const RoundRecord& record, const std::string& tag, const std::optional<double>& value) {
+  if (value) (void)events_->scalar(record.round, tag, *value);
+}
+
+void RunRecorder::write_training_events(const RoundRecord& record) {
+  scalar(record, "train_loss", record.train_loss);
+  scalar(record, "participants", record.participants);
+  scalar(record, "groups", record.groups_formed);
+  scalar(record, "idle", record.idle);
+  scalar(record, "models", record.models);
+  scalar(record, "cost_s", record.compute_s + record.comm_s);
+  scalar(record, "cost_total_s", record.cost_total_s);
+  scalar(record, "bytes_total", static_cast<double>(record.bytes_total));
+}
+
+void RunRecorder::write_evaluation_events(const RoundRecord& record) {
+  scalar(record, "accuracy", record.accuracy);
+  scalar(record, "loss", record.loss);
+  scalar(record, "client_accuracy", record.client_accuracy);
+  const std::size_t shown = std::min(record.group_accuracy.size(), kShownGroups);
+  for (std::size_t g = 0; g < shown; ++g) {
+    if (std::isnan(record.group_accuracy[g])) continue;
+    scalar(record, fmt::format("group_accuracy/{}", g), record.group_accuracy[g]);
+  }
   if (record.accuracy) (void)events_->flush();
 }
 
 Status RunRecorder::amend(const RoundRecord& record, const std::string& line) {
   MUSTER_TRY(folder_.replace_round(record.round, line));
-  write_events(record);
+  write_evaluation_events(record);
   return {};
 }
 

@@ -36,7 +36,9 @@ class RunRecorder {
   void finish() { progress_.finish(); }
 
  private:
-  void write_events(const RoundRecord& record);
+  void write_training_events(const RoundRecord& record);
+  void write_evaluation_events(const RoundRecord& record);
+  void scalar(const RoundRecord& record, const std::string& tag, const std::optional<double>& value);
 
   RunFolder& folder_;
   const SimulationOptions& options_;

@@ -69,7 +69,7 @@ std::string to_json(const RoundRecord& r) {
 }
 
 std::string to_json(const RunSummary& s) {
-  const Json json{
+  Json json{
       {"run", s.run},
       {"recipe", s.recipe},
       {"seed", s.seed},
@@ -116,6 +116,10 @@ std::string to_json(const RunSummary& s) {
       {"dir", s.dir.string()},
       {"data", s.data},
       {"parameters", s.parameters}};
+  if (s.truth) {
+    json["clusters"] = {
+        {"groups", s.groups}, {"round", s.groups_since}, {"right", s.truth->correct}, {"clients", s.truth->clients}};
+  }
   return json_text(json);
 }
 

@@ -31,10 +31,14 @@ struct RoundRecord {
   std::uint64_t bytes_up = 0;
   std::uint64_t bytes_down = 0;
   LinkBytes links;
-  double compute_s = 0;      // simulated
-  double comm_s = 0;         // simulated
-  double cost_total_s = 0;   // both, since the run began
-  double profile_flops = 0;  // of the client that had most to compute for its profile; not written
+  double compute_s = 0;     // simulated
+  double comm_s = 0;        // simulated
+  double cost_total_s = 0;  // both, since the run began
+  // Not written: what progress and events show of the groups and of the run so far.
+  std::uint32_t groups_formed = 0;   // of which `groups` took part
+  std::uint32_t group_size_max = 0;  // members of the largest
+  std::uint64_t bytes_total = 0;     // both ways, since the run began
+  double profile_flops = 0;          // of the client that had most to compute for its profile; not written
   double wall_s = 0;
 };
 
@@ -61,7 +65,9 @@ struct RunSummary : RunTotals {
   double group_size_min = 0;
   double group_size_mean = 0;
   double group_size_max = 0;
+  std::uint32_t groups_since = 0;  // the round that the groups were formed in
   GroupQuality quality;
+  std::optional<Agreement> truth;  // with planted clusters, where there are some
   std::uint64_t peak_rss_bytes = 0;
   std::filesystem::path dir;
   std::string data;  // what the data were, in words

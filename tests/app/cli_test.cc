@@ -131,6 +131,35 @@ TEST_F(Cli, EveryPhaseIsInTheTime) {
   EXPECT_THAT(resumed.out, HasSubstr(" s: setup "));
 }
 
+TEST_F(Cli, GroupsAndFoundClustersAreInTheLastLines) {
+  Words words = small_run({"--rounds", "1"});
+  EXPECT_THAT(muster(words).out, Not(HasSubstr("  groups "))) << "clients that are not grouped are no groups";
+  for (const char* setting : {"grouping.method=random", "grouping.size=5"}) {
+    words.insert(words.end(), {"--set", setting});
+  }
+  EXPECT_THAT(muster(words).out,
+              AllOf(HasSubstr("  groups     4 of 5 clients, 0 idle, CoV "), HasSubstr(", 1 model\n")));
+  // Clients in groups that hold labels of their own; an event in round 3 finds the groups by the clients' updates.
+  const Words planted{"run",
+                      "autocfl",
+                      "--out",
+                      runs(),
+                      "--quiet",
+                      "--rounds",
+                      "4",
+                      "--set",
+                      "data.source=blobs",
+                      "--set",
+                      "model.name=softmax",
+                      "--set",
+                      "plan.regroup-on=round",
+                      "--set",
+                      "plan.regroup-round=3"};
+  const Finished found = muster(planted);
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("  clusters   2 formed in round 3: "), HasSubstr(" of 20 clients right\n")));
+}
+
 TEST_F(Cli, ARunThatDivergesSaysWhatToTry) {
   Words words = small_run({"--rounds", "9", "--json", "--set", "local.learning-rate=1e38"});
   std::erase(words, "--quiet");
