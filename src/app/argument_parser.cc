@@ -49,6 +49,21 @@ std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
   return unknown_name("command", unknown.front(), commands);
 }
 
+CommandText text_of(const CLI::App& app) {
+  CommandText text{.name = app.get_name(), .summary = app.get_description(), .footer = app.get_footer()};
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option == app.get_help_ptr() || option->check_lname("version")) continue;
+    text.options.push_back({.name = option->get_name(),
+                            .value = option->get_items_expected_max() == 0 ? "" : option->get_type_name(),
+                            .help = option->get_description(),
+                            .otherwise = option->get_default_str(),
+                            .positional = option->get_positional(),
+                            .required = option->get_required()});
+  }
+  for (const CLI::App* const command : app.get_subcommands({})) text.commands.push_back(text_of(*command));
+  return text;
+}
+
 }  // namespace
 
 Option Option::required() {
@@ -115,6 +130,10 @@ template Option Command::add_option(const std::string&, std::optional<std::uint6
 
 Option Command::add_flag(const std::string& name, bool& target, const std::string& help) {
   return Option(app_->add_flag(name, target, help));
+}
+
+CommandText Command::describe() const {
+  return text_of(*app_);
 }
 
 void Command::set_footer(const std::string& text) {

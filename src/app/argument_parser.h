@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/command_text.h"
 #include "base/result.h"
 
 namespace CLI {
@@ -59,6 +60,8 @@ class Command {
   Option add_option(const std::string& name, T& target, const std::string& help);
   Option add_flag(const std::string& name, bool& target, const std::string& help);
   void set_footer(const std::string& text);
+  // All that it and its commands say about themselves.
+  [[nodiscard]] CommandText describe() const;
   // Called when the line names this command and is complete.
   void set_action(std::function<Status()> action);
   // For an action that succeeds and yet ends the program with another status than 0.

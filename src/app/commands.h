@@ -14,5 +14,7 @@ void add_predict_command(Command program);
 void add_group_command(Command program);
 void add_data_command(Command program);
 void add_bench_command(Command program);
+void add_completion_command(Command program);
+void add_man_command(Command program, const std::string& version);
 
 }  // namespace muster

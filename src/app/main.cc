@@ -9,13 +9,18 @@
 namespace muster {
 namespace {
 
+constexpr const char* kVersion = "muster " MUSTER_VERSION;
+
 // The exit status of a line that did what it was asked to.
 Result<int> run(int argc, char** argv) {
-  CommandLine line("muster", "Muster: grouped federated learning on ordinary computers", "muster " MUSTER_VERSION);
+  CommandLine line("muster", "Muster: grouped federated learning on ordinary computers", kVersion);
   Command program = line.program();
   program.set_footer(
       "Example:\n  muster run fedavg --set data.partition=dirichlet --set data.alpha=0.1 --rounds 50\n"
-      "`muster COMMAND --help` shows a command's options, with examples.");
+      "`muster COMMAND --help` shows a command's options, with examples.\n"
+      "Exit status: 0 done, also when a run diverged; 1 failed; 2 bad usage or recipe; 130 or 143 interrupted by "
+      "SIGINT "
+      "or SIGTERM, after saving.");
   add_run_command(program);
   add_list_command(program);
   add_show_command(program);
@@ -24,6 +29,8 @@ Result<int> run(int argc, char** argv) {
   add_group_command(program);
   add_data_command(program);
   add_bench_command(program);
+  add_completion_command(program);
+  add_man_command(program, kVersion);
   MUSTER_TRY(line.run({argv + 1, argv + argc}));
   return line.exit_status();
 }

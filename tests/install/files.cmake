@@ -11,6 +11,13 @@ if(NOT HEADERS OR NOT installed STREQUAL HEADERS)
   message(FATAL_ERROR "installed headers: ${installed}\nwant: ${HEADERS}")
 endif()
 
+foreach(text share/man/man1/muster.1 share/bash-completion/completions/muster share/zsh/site-functions/_muster)
+  file(SIZE ${FOLDER}/prefix/${text} size)
+  if(size LESS 1000)
+    message(FATAL_ERROR "${text} has ${size} bytes")
+  endif()
+endforeach()
+
 file(GLOB_RECURSE package_files ${FOLDER}/prefix/*.cmake)
 list(LENGTH package_files count)
 if(count LESS 3)
