@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/commands.h"
 #include "base/names.h"
@@ -67,16 +68,14 @@ struct ShowArguments {
 std::vector<std::string> resolve(Recipe& recipe) {
   const auto data = make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed));
   if (!data) return {fmt::format("what depends on the data is not filled in: {}", data.error().message)};
-  const RecipeFacts facts = recipe_facts(recipe, **data);
-  std::vector<std::string> notes = fit_to_own_data(recipe, facts, (*data)->shape());
-  for (std::string& note : (*data)->notes()) notes.push_back(std::move(note));
-  if (const Status status = check_recipe_for(recipe, facts); !status) {
-    notes.push_back(fmt::format("will be refused: {}", status.error().message));
-    return notes;
+  auto notes = settle_recipe(recipe, **data);
+  if (!notes) return {fmt::format("will be refused: {}", notes.error().message)};
+  notes->push_back((*data)->summary());
+  if (const auto network = make_network(recipe.model, (*data)->shape(), (*data)->classes())) {
+    std::istringstream lines(describe_network(**network));
+    for (std::string line; std::getline(lines, line);) notes->push_back(line);
   }
-  resolve_for_data(recipe, facts, **data);
-  notes.push_back((*data)->summary());
-  return notes;
+  return std::move(*notes);
 }
 
 Status show(const ShowArguments& arguments) {

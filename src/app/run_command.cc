@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 
 #include "app/commands.h"
+#include "engine/forecast.h"
 #include "engine/simulation.h"
 
 namespace muster {
@@ -39,6 +41,7 @@ struct RunArguments {
   std::string resume;
   bool quiet = false;
   bool json = false;
+  bool dry_run = false;
 };
 
 std::string percent(const std::optional<double>& share) {
@@ -87,15 +90,16 @@ Trouble trouble(const RunSummary& s) {
   return {};
 }
 
-// "4 of 20 to 30 clients, 3 idle, CoV 0.42, 4 models".
+std::string sizes_text(double smallest, double mean, double largest) {
+  return smallest == largest ? fmt::format("{} clients", smallest)
+                             : fmt::format("{} to {} clients (mean {:.1f})", smallest, largest, mean);
+}
+
+// "4 of 20 to 30 clients (mean 25.5), 3 idle, CoV 0.42, 4 models".
 std::string groups_line(const RunSummary& s) {
-  const bool equal = s.group_size_min == s.group_size_max;
-  std::string line = equal ? fmt::format("{} of {} clients", s.groups, s.group_size_min)
-                           : fmt::format("{} of {} to {} clients (mean {:.1f})", s.groups, s.group_size_min,
-                                         s.group_size_max, s.group_size_mean);
-  line += fmt::format(", {} idle, CoV {:.2f}, {} {}", s.idle, s.quality.cov_mean, s.models,
-                      s.models == 1 ? "model" : "models");
-  return line;
+  return fmt::format("{} of {}, {} idle, CoV {:.2f}, {} {}", s.groups,
+                     sizes_text(s.group_size_min, s.group_size_mean, s.group_size_max), s.idle, s.quality.cov_mean,
+                     s.models, s.models == 1 ? "model" : "models");
 }
 
 void print_summary(const RunSummary& s) {
@@ -110,8 +114,7 @@ void print_summary(const RunSummary& s) {
     fmt::print("  clusters   {} formed in round {}: {} of {} clients right\n", s.groups, s.groups_since,
                s.truth->correct, s.truth->clients);
   }
-  fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained,
-             s.train_s > 0 ? static_cast<double>(s.samples_trained) / s.train_s : 0.0);
+  fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained, s.samples_per_s());
   fmt::print(
       "  time       {:.2f} s: setup {:.2f}, profiles {:.2f}, grouping {:.2f}, training {:.2f}, evaluation {:.2f}\n",
       s.wall_s, s.setup_s, s.profile_s, s.group_s, s.train_s, s.eval_s);
@@ -135,6 +138,77 @@ void print_advice(const RunSummary& s, bool json) {
   }
 }
 
+std::string seconds(double value) {
+  if (value < 100) return fmt::format("{:.2g} s", value);
+  return value < 6000 ? fmt::format("{:.0f} min", value / 60) : fmt::format("{:.1f} h", value / 3600);
+}
+
+std::string megabytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+void print_forecast(const Forecast& f) {
+  std::string line;
+  fmt::print("{}, dry run: nothing is trained, nothing is written\n", f.recipe);
+  fmt::print("  method     {}\n", f.description);
+  fmt::print("  data       {}\n", f.data);
+  fmt::print("  model      {}, {} parameters; {} {}\n", f.model, f.parameters, f.models,
+             f.models == 1 ? "model" : "models");
+  for (std::istringstream lines(f.layers); std::getline(lines, line);) fmt::print("             {}\n", line);
+  const bool grouped = f.groups && f.sizes.largest > 1;
+  if (grouped) {
+    fmt::print("  groups     {} by {} of {}, {} idle, CoV {:.2f}\n", *f.groups, f.method,
+               sizes_text(f.sizes.smallest, f.sizes.mean, f.sizes.largest), f.idle, f.cov_mean);
+  } else if (f.groups) {
+    fmt::print("  groups     none: every client by itself\n");
+  } else {
+    fmt::print("  groups     by {}, not known yet: clients must train first, for their profiles\n", f.method);
+  }
+  if (f.clients_per_round) {
+    fmt::print("  per round  {} of {} clients", *f.clients_per_round, f.clients);
+    if (grouped) fmt::print(" in {} groups", *f.groups_per_round);
+    fmt::print(", {} samples, {} up and {} down\n", f.samples_per_round, megabytes(f.bytes_up),
+               megabytes(f.bytes_down));
+  }
+  fmt::print("  memory     about {}\n", megabytes(f.memory_bytes));
+  if (f.profile_s > 0) fmt::print("  profiles   about {} on {} threads, once\n", seconds(f.profile_s), f.threads);
+  if (f.clients_per_round) {
+    fmt::print("  time       about {} a round, {} for all {} rounds on {} threads\n", seconds(f.round_s),
+               seconds(f.total_s), f.rounds, f.threads);
+  } else {
+    fmt::print("  time       of rounds: not known before there are groups\n");
+  }
+  for (const std::string& note : f.notes) fmt::print("  note       {}\n", note);
+}
+
+// The recipe that the line names, with its settings.
+Result<Recipe> chosen_recipe(const RunArguments& arguments, const std::vector<std::string>& settings) {
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+  for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
+  return recipe;
+}
+
+// --seed and --rounds are settings too.
+std::vector<std::string> settings_of(const RunArguments& arguments) {
+  std::vector<std::string> settings = arguments.settings;
+  if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
+  if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
+  return settings;
+}
+
+Status dry_run(const RunArguments& arguments) {
+  if (!arguments.resume.empty()) return usage_error("--dry-run: does not go with --resume; leave out one of them");
+  MUSTER_ASSIGN(const Recipe recipe, chosen_recipe(arguments, settings_of(arguments)));
+  MUSTER_ASSIGN(const Forecast found, forecast(recipe, arguments.threads));
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(found));
+  } else {
+    print_forecast(found);
+  }
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  return {};
+}
+
 Result<RunSummary> run(const RunArguments& arguments) {
   SimulationOptions options;
   options.threads = arguments.threads;
@@ -147,16 +221,12 @@ Result<RunSummary> run(const RunArguments& arguments) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
 
-  std::vector<std::string> settings = arguments.settings;
-  if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
-  if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
-
+  const std::vector<std::string> settings = settings_of(arguments);
   RunSummary summary;
   if (!arguments.resume.empty()) {
     MUSTER_ASSIGN(summary, resume(arguments.resume, settings, options));
   } else {
-    MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
-    for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
+    MUSTER_ASSIGN(const Recipe recipe, chosen_recipe(arguments, settings));
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
   if (arguments.json) {
@@ -186,6 +256,7 @@ void add_run_command(Command program) {
       .between(1, 1024);
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  command.add_flag("--dry-run", arguments->dry_run, "Print what would run, and about how long, without training");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");
   command.set_footer(
@@ -193,6 +264,7 @@ void add_run_command(Command program) {
       "  muster run\n"
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
       "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
+      "  muster run fedgsp --dry-run\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
   command.set_action([arguments, recipe, command]() mutable -> Status {
@@ -200,6 +272,7 @@ void add_run_command(Command program) {
       return usage_error("--resume {}: a resumed run keeps its recipe; leave out '{}'", arguments->resume,
                          arguments->recipe);
     }
+    if (arguments->dry_run) return dry_run(*arguments);
     MUSTER_ASSIGN(const RunSummary summary, run(*arguments));
     if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(128 + interrupted_by);
     return {};

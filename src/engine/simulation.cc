@@ -9,29 +9,11 @@
 #include "engine/results.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
-#include "recipe/attendance.h"
-#include "recipe/facts.h"
+#include "engine/simulated_federation.h"
 #include "recipe/fit_to_data.h"
-#include "train/local_federation.h"
 
 namespace muster {
 namespace {
-
-LocalFederationOptions federation_options(const Recipe& recipe, const SimulationOptions& options,
-                                          const FederatedData& data, const RunFolder& folder) {
-  return {.threads = options.threads,
-          .seed = recipe.seed,
-          .local = recipe.local,
-          .augmentation = augmentation_of(recipe.data),
-          .faults = recipe.faults,
-          .training = recipe.training,
-          .in_group = recipe.aggregation.in_group,
-          .profile = recipe.profile,
-          .states = {.folder = folder.path() / "states",
-                     .memory_limit_bytes = std::uint64_t{recipe.local.state_limit_mb} << 20},
-          .late = late_clients(recipe, data.clients()),
-          .late_round = recipe.newcomers.round.value_or(1)};
-}
 
 // Where a resumed run goes on.
 std::string resumed_from(const RunState& state, const Recipe& recipe) {
@@ -55,19 +37,14 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
     MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
-    for (const std::string& note : data->notes()) recorder.say(note);
-    const RecipeFacts facts = recipe_facts(recipe, *data);
     if (start == Start::kAnew) {
-      for (const std::string& note : fit_to_own_data(recipe, facts, data->shape())) recorder.say(note);
-    }
-    MUSTER_TRY(check_recipe_for(recipe, facts));
-    if (start == Start::kAnew) {
-      resolve_for_data(recipe, facts, *data);
+      MUSTER_ASSIGN(const std::vector<std::string> notes, settle_recipe(recipe, *data));
+      for (const std::string& note : notes) recorder.say("note: " + note);
       MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
+    } else {
+      MUSTER_TRY(check_recipe_for(recipe, recipe_facts(recipe, *data)));
     }
-    MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data->shape(), data->classes()));
-    MUSTER_ASSIGN(federation,
-                  LocalFederation::make(*data, network, federation_options(recipe, options, *data, folder)));
+    MUSTER_ASSIGN(federation, make_simulated_federation(recipe, options.threads, *data, folder.path() / "states"));
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {

@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-constexpr ProfileWork kUsualWork{.epochs = 10};  // FedSeq's pre-training
-
 const ProfileEntry& described() {
   static const ProfileEntry entry{
       .name = "classifier-weights",
@@ -18,6 +16,7 @@ const ProfileEntry& described() {
           "part of a model trained on the client's samples alone: which classes it has, and traces of how they look",
       .gives = ProfileGives::kVectors,
       .trains = true,
+      .usual_work = {.epochs = 10},  // FedSeq's pre-training
       .observable = true};
   return entry;
 }
@@ -25,7 +24,7 @@ const ProfileEntry& described() {
 class ClassifierWeights final : public ProfileKind {
  public:
   explicit ClassifierWeights(const ProfileOptions& options)
-      : work_(work_of(options, kUsualWork)),
+      : work_(work_of(options, described().usual_work)),
         layers_(options.layers),
         bias_(options.bias.value_or(false)),
         variance_(options.variance) {}

@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-constexpr ProfileWork kUsualWork{.epochs = 10};  // FedSeq's pre-training
-
 const ProfileEntry& described() {
   static const ProfileEntry entry{.name = "confidence-vector",
                                   .summary = "how sure a model trained by the client is of each class, on exemplars",
@@ -16,13 +14,15 @@ const ProfileEntry& described() {
                                   .reveals = "roughly which mix of classes the client has",
                                   .gives = ProfileGives::kProbabilities,
                                   .trains = true,
+                                  .usual_work = {.epochs = 10},  // FedSeq's pre-training
                                   .exemplars = true};
   return entry;
 }
 
 class ConfidenceVector final : public ProfileKind {
  public:
-  explicit ConfidenceVector(const ProfileOptions& options) : work_(work_of(options, kUsualWork)), form_(options.form) {}
+  explicit ConfidenceVector(const ProfileOptions& options)
+      : work_(work_of(options, described().usual_work)), form_(options.form) {}
 
   const ProfileEntry& entry() const override { return described(); }
   Result<std::size_t> width(const Network& network, std::uint32_t) const override {

@@ -45,6 +45,12 @@ enum class ProfileGives {
   kLosses,         // a number per model, which may be infinite or NaN
 };
 
+// How long a client trains for its profile.
+struct ProfileWork {
+  double epochs = 0;
+  std::optional<std::uint32_t> steps;  // instead of epochs
+};
+
 struct ProfileEntry {
   std::string name;
   std::string summary;
@@ -52,9 +58,10 @@ struct ProfileEntry {
   std::string bytes;              // of one client, in words
   std::string reveals;            // to the server
   ProfileGives gives = ProfileGives::kNothing;
-  bool trains = false;      // the client trains for it, from one model
-  bool observable = false;  // it can be read off what a client sends in an ordinary round
-  bool exemplars = false;   // the client is sent the server's exemplars
+  bool trains = false;       // the client trains for it, from one model
+  ProfileWork usual_work{};  // for how long, where the recipe does not say
+  bool observable = false;   // it can be read off what a client sends in an ordinary round
+  bool exemplars = false;    // the client is sent the server's exemplars
 };
 
 // What one client tells.
@@ -76,12 +83,6 @@ struct ProfileTask {
   double work = 1;             // share of the wanted training, for stragglers
   RowsView<float> models;      // flat vectors, a row each: the one to start from, or those whose losses are asked
   SampleView exemplars;
-};
-
-// How long a client trains for its profile.
-struct ProfileWork {
-  double epochs = 0;
-  std::optional<std::uint32_t> steps;  // instead of epochs
 };
 
 // One client, as far as its profile is concerned. Used by one thread at a time.

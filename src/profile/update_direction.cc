@@ -5,8 +5,6 @@
 namespace muster {
 namespace {
 
-constexpr ProfileWork kUsualWork{.steps = 50};  // FedGroup's pre-training
-
 const ProfileEntry& described() {
   static const ProfileEntry entry{
       .name = "update-direction",
@@ -16,13 +14,14 @@ const ProfileEntry& described() {
       .reveals = "an update of the whole model, from which samples can in part be reconstructed",
       .gives = ProfileGives::kVectors,
       .trains = true,
+      .usual_work = {.steps = 50},  // FedGroup's pre-training
       .observable = true};
   return entry;
 }
 
 class UpdateDirection final : public ProfileKind {
  public:
-  explicit UpdateDirection(const ProfileOptions& options) : work_(work_of(options, kUsualWork)) {}
+  explicit UpdateDirection(const ProfileOptions& options) : work_(work_of(options, described().usual_work)) {}
 
   const ProfileEntry& entry() const override { return described(); }
   Result<std::size_t> width(const Network& network, std::uint32_t) const override { return network.parameters(); }

@@ -126,14 +126,6 @@ std::string keep_leftovers(Recipe& recipe) {
   return "grouping.tail: \"merge\" instead of the recipe's \"discard\", so that no client of yours is left out";
 }
 
-}  // namespace
-
-bool brings_own_data(const Recipe& recipe) {
-  if (!set_by_user(recipe, "data.source")) return false;
-  const Result<SourceState> state = source_state(recipe.data.source);
-  return state && state->kind == SourceKind::kFormat;
-}
-
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
   recipe.data = data.resolved(std::move(recipe.data));
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
@@ -142,6 +134,14 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
   } else if (facts.client_tests) {
     recipe.evaluation.on = "clients";
   }
+}
+
+}  // namespace
+
+bool brings_own_data(const Recipe& recipe) {
+  if (!set_by_user(recipe, "data.source")) return false;
+  const Result<SourceState> state = source_state(recipe.data.source);
+  return state && state->kind == SourceKind::kFormat;
 }
 
 std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape) {
@@ -165,6 +165,15 @@ std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& fact
                                 number.key, value, key.get(before).empty() ? "default" : key.get(before),
                                 facts.clients_with_samples, samples_of_all(facts)));
   }
+  return notes;
+}
+
+Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedData& data) {
+  const RecipeFacts facts = recipe_facts(recipe, data);
+  std::vector<std::string> notes = data.notes();
+  std::ranges::move(fit_to_own_data(recipe, facts, data.shape()), std::back_inserter(notes));
+  MUSTER_TRY(check_recipe_for(recipe, facts));
+  resolve_for_data(recipe, facts, data);
   return notes;
 }
 

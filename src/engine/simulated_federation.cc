@@ -1,0 +1,26 @@
+#include "engine/simulated_federation.h"
+
+#include "recipe/attendance.h"
+
+namespace muster {
+
+Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
+                                                                   const FederatedData& data,
+                                                                   const std::filesystem::path& states) {
+  MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data.shape(), data.classes()));
+  return LocalFederation::make(
+      data, network,
+      {.threads = threads,
+       .seed = recipe.seed,
+       .local = recipe.local,
+       .augmentation = augmentation_of(recipe.data),
+       .faults = recipe.faults,
+       .training = recipe.training,
+       .in_group = recipe.aggregation.in_group,
+       .profile = recipe.profile,
+       .states = {.folder = states, .memory_limit_bytes = std::uint64_t{recipe.local.state_limit_mb} << 20},
+       .late = late_clients(recipe, data.clients()),
+       .late_round = recipe.newcomers.round.value_or(1)});
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// A recipe's federation on the threads of this process: what a run trains with, and what a forecast measures.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "data/federated_data.h"
+#include "recipe/recipe.h"
+#include "train/local_federation.h"
+
+namespace muster {
+
+// `data` is borrowed. What clients remember goes to the folder `states` once there is too much of it. Fails if the
+// network does not fit the data. Precondition: check_recipe() and check_recipe_for() pass.
+[[nodiscard]] Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe,
+                                                                                 std::uint32_t threads,
+                                                                                 const FederatedData& data,
+                                                                                 const std::filesystem::path& states);
+
+}  // namespace muster
