@@ -51,11 +51,12 @@ MATCHER_P(Close, tolerance, "") {
 // A solver over written-down clients.
 struct Bench {
   Bench(const std::vector<std::vector<Point>>& train, const LocalOptions& local,
-        const std::vector<std::vector<Point>>& test = {}, std::uint64_t seed = kSeed)
+        const std::vector<std::vector<Point>>& test = {}, std::uint64_t seed = kSeed,
+        const Augmentation& augmentation = {})
       : data(train, test),
         network(*make_network({.name = "softmax"}, data.shape(), data.classes())),
         objective(std::move(make_objective(local.objective)).value()),
-        solver(network, data, local, Augmentation{}, *objective, states, seed) {}
+        solver(network, data, local, augmentation, *objective, states, seed) {}
 
   TrainReply reply(TrainTask task) {
     if (task.round == 0) task.round = 1;
@@ -224,6 +225,41 @@ TEST(LocalSolver, EveryEpochHasAnOrderOfItsOwn) {
   const std::vector<float> repeated = Bench({points}, local).train({.client = kFirst, .model = first}).model;
   local.epochs = 2;
   EXPECT_NE(Bench({points}, local).train({.client = kFirst, .model = kEven}).model, repeated);
+}
+
+// A shifted point is out of its picture of one pixel, all zeros: which samples of equal ones are shifted is all that
+// augmentation changes, and the order of the samples plays no part.
+constexpr Augmentation kShifts{.crop_padding = 1};
+
+TEST(LocalSolver, AugmentationDependsOnSeedRoundClientAndPartAlone) {
+  const std::vector<std::vector<Point>> clients(2, std::vector<Point>(40, Point{1, 2, 1}));
+  const LocalOptions local{.batch_size = 1, .learning_rate = 0.5};
+  Bench bench(clients, local, {}, kSeed, kShifts);
+  const auto trained = [](Bench& with, ClientId client, std::uint32_t round, std::uint32_t part) {
+    return with.train({.client = client, .round = round, .part = part, .model = kEven}).model;
+  };
+  const std::vector<float> usual = trained(bench, kFirst, 1, 0);
+  EXPECT_NE(trained(bench, kFirst, 1, 1), usual);
+  EXPECT_NE(trained(bench, kFirst, 2, 0), usual);
+  EXPECT_NE(trained(bench, kSecond, 1, 0), usual);
+  EXPECT_EQ(trained(bench, kFirst, 1, 0), usual);
+  Bench other(clients, local, {}, kSeed + 1, kShifts);
+  EXPECT_NE(trained(other, kFirst, 1, 0), usual);
+  Bench plain(clients, local);
+  EXPECT_NE(trained(plain, kFirst, 1, 0), usual);
+}
+
+TEST(LocalSolver, EveryEpochIsAugmentedAnewAndEvaluationIsNot) {
+  const std::vector<std::vector<Point>> clients{std::vector<Point>(40, Point{1, 2, 1})};
+  LocalOptions local{.batch_size = 1, .learning_rate = 0.5};
+  const auto train = [&](const std::vector<float>& model) {
+    return Bench(clients, local, {}, kSeed, kShifts).train({.client = kFirst, .model = model, .measure = true});
+  };
+  const LocalUpdate first = train(kEven);
+  EXPECT_NEAR(*first.loss_after, mean_loss(wide(first.model), clients[0]), 1e-5);
+  const std::vector<float> repeated = train(first.model).model;
+  local.epochs = 2;
+  EXPECT_NE(train(kEven).model, repeated);
 }
 
 TEST(LocalSolver, VisitsEverySampleOncePerEpoch) {

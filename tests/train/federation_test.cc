@@ -125,6 +125,18 @@ TEST(Federation, AMemberIsSeenOnceInARound) {
   EXPECT_THAT(peers.told, ElementsAre(0, 2));
 }
 
+TEST(Federation, AClientOfTwoGroupsIsSeenInBoth) {
+  Peers peers;
+  const std::vector<GroupTask> tasks{{.group = {7}, .members = std::span(peers.clients).first(2)},
+                                     {.group = {8}, .members = std::span(peers.clients).subspan(1)}};
+  UpdateSink sink{.group = [](GroupUpdate&) {}};
+  sink.member = [&](const GroupUpdate& update, std::span<const float>) {
+    peers.told.push_back(update.members[0].client.value);
+  };
+  ASSERT_TRUE(peers.federation.train({.round = 1, .models = {peers.model}}, tasks, sink).ok());
+  EXPECT_THAT(peers.told, ElementsAre(0, 1, 1, 2));
+}
+
 TEST(Federation, ABrokenWireIsAnError) {
   Peers peers;
   peers.federation.breaks_in = 1;
