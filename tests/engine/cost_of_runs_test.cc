@@ -42,6 +42,7 @@ TEST_F(CostOfRuns, ChainsOfEqualLengthSendWhatTheClosedFormSays) {
   // Six rounds of two chains of three: of six visits two downloads and two uploads are not handed on.
   EXPECT_EQ(summary.links.relay, 6 * 8 * static_cast<std::uint64_t>(model_bytes));
   EXPECT_EQ(summary.links.client_server + summary.links.relay, summary.bytes_up + summary.bytes_down);
+  EXPECT_EQ(summary.links.edge_cloud, 0u);  // there are no edges
 }
 
 TEST_F(CostOfRuns, RecordsGainBytesByLink) {

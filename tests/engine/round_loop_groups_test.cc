@@ -115,5 +115,88 @@ TEST(RoundLoopGroups, ProfilesAreChargedToTheirRound) {
   EXPECT_EQ(run.loop->state().totals.samples_trained, 3u * 7 + 2 * 30);
 }
 
+// Groups by direction from the profiles of `asked` clients; the first of every request tells nothing.
+Recipe told_by_some(std::uint32_t asked) {
+  Recipe recipe = averaging(2);
+  recipe.profile = {.kind = "update-direction"};
+  recipe.profile_clients = {asked};
+  recipe.grouping.method = "decomposed-cosine";
+  recipe.grouping.groups = 2;
+  recipe.aggregation.global = "none";
+  recipe.newcomers.assign = "nearest-direction";
+  return recipe;
+}
+ProfileReply all_but_the_first(const ProfileRequest& request, ClientId client) {
+  if (client == request.clients.front()) return ProfileReply{Dropped{client, DropReason::kStraggler}};
+  std::vector<float> vector(6, 0);
+  vector[client.value % 2] = 1;
+  return ProfileReply{ClientProfile{.vector = vector, .samples_trained = 7}};
+}
+
+TEST(RoundLoopGroups, WhoVanishedWhenGroupsWereFormedIsNotAskedAgainInThatRound) {
+  const Recipe recipe = told_by_some(5);
+  FakeFederation federation(std::vector<FakeClient>(5), recipe.profile);
+  federation.tell = all_but_the_first;
+  FakeRun run(recipe, federation);
+  run.go();
+  ASSERT_EQ(federation.profiles.size(), 2u);
+  EXPECT_EQ(federation.profiles[0].round, 1u);
+  EXPECT_EQ(federation.profiles[1].round, 2u);
+  EXPECT_THAT(federation.profiles[1].clients, ElementsAre(0));
+}
+
+TEST(RoundLoopGroups, ARoundThatFormsGroupsAndPlacesClientsAnswersForBoth) {
+  const Recipe recipe = told_by_some(6);
+  FakeFederation federation(std::vector<FakeClient>(9), recipe.profile);
+  federation.tell = all_but_the_first;
+  FakeRun run(recipe, federation);
+  run.go();
+  ASSERT_GE(federation.profiles.size(), 2u);
+  EXPECT_EQ(federation.profiles[1].round, 1u);
+  ASSERT_EQ(federation.profiles[0].clients.size(), 6u);
+  ASSERT_EQ(federation.profiles[1].clients.size(), 3u);  // the others
+  const nlohmann::json first = run.lines("rounds.jsonl")[0];
+  ASSERT_EQ(first["dropped"].size(), 2u);
+  EXPECT_EQ(first["dropped"][0]["client"], federation.profiles[0].clients[0]);
+  EXPECT_EQ(first["dropped"][1]["client"], federation.profiles[1].clients[0]);
+  // Seven tell and train, all nine are sent a model for their profile: 24 bytes each.
+  EXPECT_EQ(first["participants"], 7);
+  EXPECT_EQ(first["bytes_up"], (7 + 7) * 24);
+  EXPECT_EQ(first["bytes_down"], (9 + 7) * 24);
+  EXPECT_EQ(run.lines("groups.jsonl")[0]["why"], "the run begins");
+  EXPECT_EQ(run.lines("groups.jsonl")[1]["why"], "newcomers");
+}
+
+TEST(RoundLoopGroups, LateClientsAreScoredFromTheRoundInWhichTheyCome) {
+  Recipe recipe = averaging(4);
+  recipe.newcomers.round = 3;
+  recipe.evaluation.on = "clients";
+  std::vector<FakeClient> clients(3);
+  clients[2].since_round = 3;
+  for (const std::uint32_t every : {1u, 3u}) {
+    recipe.evaluation.every = every;
+    FakeFederation federation(clients);
+    FakeRun run(recipe, federation);
+    StopReason reason = run.go();
+    ASSERT_TRUE(run.loop->evaluate_end(reason).ok());
+    std::vector<std::size_t> scored;
+    for (const auto& evaluation : federation.evaluations) scored.push_back(evaluation.clients.size());
+    EXPECT_EQ(scored, every == 1 ? (std::vector<std::size_t>{2, 2, 3, 3}) : (std::vector<std::size_t>{3, 3})) << every;
+  }
+}
+
+TEST(RoundLoopGroups, SumsWithoutBiasCountTheSamplesOfThoseInGroups) {
+  Recipe recipe = averaging(1);
+  recipe.grouping.method = "random";
+  recipe.grouping.size = 1;
+  recipe.plan.sample_groups = {1.0};
+  recipe.aggregation.global = "unbiased";
+  FakeFederation federation(std::vector<FakeClient>{{10}, {30}, {60, 10, 5}});  // the last is not there yet
+  FakeRun run(recipe, federation);
+  run.go();
+  // Steps of 1 and 2, weighed by 10 and 30 of the 40 samples.
+  EXPECT_NEAR(run.loop->models().shared()[0] - federation.trainings[0].starts[0][0], 1.75, 1e-5);
+}
+
 }  // namespace
 }  // namespace muster

@@ -77,5 +77,52 @@ TEST(RoundLoopResume, CheckpointsAreWrittenEveryFewRounds) {
   EXPECT_EQ(read_checkpoint(files.front())->round, 4u);
 }
 
+TEST(RoundLoopResume, KilledBeforeItsFirstCheckpointARunStartsAnew) {
+  FakeFederation federation(std::vector<FakeClient>(2));
+  federation.breaks_in = 3;
+  Recipe recipe = averaging(4);
+  FakeRun run(recipe, federation);
+  ASSERT_TRUE(run.begin().ok());
+  EXPECT_FALSE(run.loop->run().ok());
+  ASSERT_EQ(run.lines("rounds.jsonl").size(), 2u);
+  ASSERT_EQ(run.lines("groups.jsonl").size(), 1u);
+  FakeRun again(recipe, federation, true, &run);
+  ASSERT_TRUE(again.begin(true).ok());
+  EXPECT_EQ(again.loop->state().round, 0u);
+  EXPECT_TRUE(again.lines("rounds.jsonl").empty());
+  EXPECT_TRUE(again.lines("groups.jsonl").empty());
+}
+
+TEST(RoundLoopResume, AnExtendedRunDoesNotKnowTheEvaluationAtItsEnd) {
+  FakeFederation federation(std::vector<FakeClient>(2));
+  federation.test_samples = 100;
+  Recipe recipe = averaging(3);
+  recipe.evaluation.every = 2;
+  FakeRun run(recipe, federation);
+  StopReason reason = run.go();
+  ASSERT_TRUE(run.loop->evaluate_end(reason).ok());
+  ASSERT_FALSE(run.lines("rounds.jsonl")[2]["accuracy"].is_null());
+  FakeRun longer(averaging(5), federation, true, &run);
+  longer.recipe.evaluation.every = 2;
+  ASSERT_TRUE(longer.begin(true).ok());
+  ASSERT_EQ(longer.lines("rounds.jsonl").size(), 3u);
+  EXPECT_TRUE(longer.lines("rounds.jsonl")[2]["accuracy"].is_null());
+  EXPECT_EQ(longer.loop->state().totals.evaluated_round, 2u);
+}
+
+TEST(RoundLoopResume, TheClientsLastAccuraciesAndTheTimeSpentComeBack) {
+  FakeFederation federation(std::vector<FakeClient>(3));
+  federation.score = [](ClientId client, float) {
+    return EvaluateReply{Evaluation{.samples = 10, .correct = client.value + 1, .loss_sum = 1}};
+  };
+  const Recipe recipe = averaging(2);
+  FakeRun run(recipe, federation);
+  run.go();
+  FakeRun again(recipe, federation, true, &run);
+  ASSERT_TRUE(again.begin(true).ok());
+  EXPECT_THAT(again.loop->client_accuracy(), testing::ElementsAre(0.1f, 0.2f, 0.3f));
+  EXPECT_GT(again.loop->state().totals.wall_s, 0);
+}
+
 }  // namespace
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <optional>
 
 #include "record/checkpoint.h"
 #include "small_run.h"
@@ -11,6 +12,36 @@ namespace {
 
 TEST_F(SimulationTest, SeedsMatter) {
   EXPECT_NE(run(small({"seed=1"})).signature, run(small({"seed=2"})).signature);
+}
+
+TEST_F(SimulationTest, DataAndTrainingMayHaveSeedsOfTheirOwn) {
+  const RunSummary usual = run(images({"seed=1", "rounds=1"}));
+  EXPECT_EQ(run(images({"seed=1", "data.seed=1", "rounds=1"})).signature, usual.signature);
+  EXPECT_NE(run(images({"seed=1", "data.seed=2", "rounds=1"})).signature, usual.signature);
+}
+
+TEST_F(SimulationTest, AugmentationReachesTheClients) {
+  EXPECT_NE(run(images({"data.augment=true", "rounds=1"})).signature, run(images({"rounds=1"})).signature);
+}
+
+TEST_F(SimulationTest, StateBeyondItsLimitGoesToDiskBeforeAnyCheckpoint) {
+  // About 70,000 numbers of each of five clients: 1.4 MB.
+  for (const auto& [limit, on_disk] : {std::pair("1", true), std::pair("2", false)}) {
+    SimulationOptions o = options();
+    o.out = folder_.path() / limit;
+    std::optional<bool> found;
+    o.on_round = [&](std::uint32_t round) {
+      if (round != 1) return;
+      const auto run_folder = std::filesystem::directory_iterator(o.out)->path();
+      found = std::filesystem::exists(run_folder / "states") && !std::filesystem::is_empty(run_folder / "states");
+    };
+    const auto summary =
+        simulate(small({"rounds=1", "checkpoint-every=100", "model.hidden=[1000]", "local.objective=dynamic",
+                        "aggregation.global=dynamic", std::string("local.state-limit-mb=") + limit}),
+                 o);
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(found, on_disk) << limit;
+  }
 }
 
 TEST_F(SimulationTest, ATornCheckpointFallsBackToTheOneBefore) {

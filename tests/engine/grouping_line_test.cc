@@ -1,0 +1,108 @@
+// The lines of groups.jsonl, field by field.
+#include "engine/grouping_line.h"
+
+#include <nlohmann/json.hpp>
+
+#include "data/federated_data.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+Grouping pairs() {
+  Grouping grouping;
+  const ClientId clients[] = {{0}, {2}, {1}, {3}};
+  grouping.add(std::span(clients).first(2));
+  grouping.add(std::span(clients).subspan(2));
+  grouping.add_idle({4});
+  return grouping;
+}
+
+// Clients 0 and 1 have the first class only, 2 and 3 the second, 4 both. Even and odd clients are planted as clusters.
+class Planted final : public FederatedData {
+ public:
+  std::uint32_t clients() const override { return 5; }
+  Shape shape() const override { return {1, 1, 2}; }
+  std::uint32_t classes() const override { return 2; }
+  std::uint32_t train_count(ClientId) const override { return 0; }
+  std::uint32_t test_count(ClientId) const override { return 0; }
+  SampleView train(ClientId, SampleBuffer&) const override { return {}; }
+  SampleView test(ClientId, SampleBuffer&) const override { return {}; }
+  SampleView global_test() const override { return {}; }
+  SampleView exemplars() const override { return {}; }
+  std::vector<std::uint32_t> label_counts(ClientId client) const override {
+    const std::vector<std::vector<std::uint32_t>> counts{{30, 0}, {20, 0}, {0, 10}, {0, 20}, {5, 5}};
+    return counts[client.value];
+  }
+  std::optional<std::uint32_t> planted_cluster(ClientId client) const override { return client.value % 2; }
+  std::string summary() const override { return "planted"; }
+};
+
+TEST(GroupingLine, SaysWhatWasToldAndWhatItTook) {
+  const auto noisy = std::move(make_profile_kind({.kind = "label-histogram", .epsilon = 0.5})).value();
+  const Grouping grouping = pairs();
+  const Json line = Json::parse(grouping_line({.round = 3,
+                                               .method = "random",
+                                               .why = "regroup-every",
+                                               .grouping = grouping,
+                                               .profile = noisy.get(),
+                                               .bytes_up = 40,
+                                               .bytes_down = 50,
+                                               .notes = {"a note"}},
+                                              nullptr));
+  EXPECT_EQ(line, Json({{"round", 3},
+                        {"method", "random"},
+                        {"count", 2},
+                        {"why", "regroup-every"},
+                        {"profile",
+                         {{"kind", "label-histogram"},
+                          {"bytes_up", 40},
+                          {"bytes_down", 50},
+                          {"reveals", noisy->reveals()},
+                          {"epsilon", 0.5}}},
+                        {"notes", {"a note"}},
+                        {"idle", {4}},
+                        {"members", {{0, 2}, {1, 3}}}}));
+}
+
+TEST(GroupingLine, SaysNothingOfProfilesWhereNothingIsTold) {
+  const auto none = std::move(make_profile_kind({.kind = "none"})).value();
+  const Grouping grouping = pairs();
+  const Json line = Json::parse(grouping_line({.grouping = grouping, .profile = none.get(), .notes = {}}, nullptr));
+  for (const char* field : {"profile", "quality", "truth", "notes"}) EXPECT_FALSE(line.contains(field)) << field;
+}
+
+TEST(GroupingLine, TheOracleJudgesTheMembersOfEachGroup) {
+  const Planted data;
+  const Oracle oracle(data, 1);
+  const Grouping grouping = pairs();
+  const Json line = Json::parse(grouping_line({.grouping = grouping, .notes = {}}, &oracle));
+  // Groups of (30, 10) and (20, 20): standard deviations 10 and 0 about a mean of 20.
+  const GroupQuality quality = oracle.quality(grouping);
+  EXPECT_NEAR(quality.cov_mean, 0.25, 1e-9);
+  EXPECT_EQ(line["quality"], Json({{"cov_mean", quality.cov_mean},
+                                   {"cpd_median", quality.cpd_median},
+                                   {"balance_ratio", quality.balance_ratio},
+                                   {"covered_classes", quality.covered_classes}}));
+  EXPECT_NE(quality.cov_mean, quality.cpd_median);
+  EXPECT_EQ(line["truth"]["clients"], 5);  // also the idle one
+  EXPECT_EQ(line["truth"]["correct"], 4);
+  EXPECT_EQ(line["truth"]["adjusted_rand"], 1.0);
+  EXPECT_EQ(line["truth"]["mutual_information"], 1.0);
+}
+
+TEST(GroupingLine, OfNewcomersSaysWhoWentWhere) {
+  const Json line =
+      Json::parse(newcomers_line(5, "nearest-head", {{{7}, {.group = 1, .dissimilarity = 0.5}}, {{3}, {.group = 0}}}));
+  EXPECT_EQ(line["round"], 5);
+  EXPECT_EQ(line["method"], "nearest-head");
+  EXPECT_EQ(line["why"], "newcomers");
+  ASSERT_EQ(line["placed"].size(), 2u);
+  EXPECT_EQ(line["placed"][0], Json({{"client", 7}, {"group", 1}, {"dissimilarity", 0.5}}));
+  EXPECT_EQ(line["placed"][1]["client"], 3);
+  EXPECT_EQ(line["placed"][1]["group"], 0);
+}
+
+}  // namespace
+}  // namespace muster
