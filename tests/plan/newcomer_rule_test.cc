@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/random.h"
+
 namespace muster {
 namespace {
 
@@ -94,6 +96,17 @@ TEST(NewcomerRule, RandomIsAlwaysTheSameForAClientOfARun) {
   EXPECT_EQ(known.groups(*make_random_group(1), {ids[17]}), std::vector{groups[17]});
   EXPECT_NE(known.groups(*make_random_group(2), ids), groups);
   for (std::uint32_t g = 0; g < 3; ++g) EXPECT_NEAR(std::ranges::count(groups, g), 100, 35);
+}
+
+TEST(NewcomerRule, RandomHasAStreamOfItsOwn) {
+  Known known;
+  const auto rule = std::move(make_newcomer_rule("random", 9)).value();
+  const std::vector<std::uint32_t> clients{6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  std::vector<std::uint32_t> expected;
+  for (const std::uint32_t k : clients) {
+    expected.push_back(Stream({.seed = 9, .purpose = Purpose::kGrouping, .id = k, .part = 3}).below(3));
+  }
+  EXPECT_EQ(known.groups(*rule, clients), expected);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ TEST(LossVariance, WantsTwoRisesInARow) {
   EXPECT_FALSE(variance_says_group(Variances{1, 2}, 3));
   EXPECT_TRUE(variance_says_group(Variances{1, 2, 3}, 3));
   EXPECT_FALSE(variance_says_group(Variances{1, 2, 2}, 3));
+  EXPECT_FALSE(variance_says_group(Variances{1, 1, 2}, 3));
   EXPECT_FALSE(variance_says_group(Variances{3, 1, 2}, 3));
   EXPECT_TRUE(variance_says_group(Variances{3, 1, 2, 3}, 3));
   EXPECT_FALSE(variance_says_group(Variances{3, 2, 1, 2}, 3));

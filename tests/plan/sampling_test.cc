@@ -70,6 +70,14 @@ TEST(SamplingWeights, TinyAndZeroVariationStayFinite) {
   }
 }
 
+TEST(SamplingWeights, GroupsWithoutVariationKnownAreNotDrawn) {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(log_sampling_weights("inverse-cov", std::vector<double>{unknown})[0],
+            -std::numeric_limits<double>::infinity());
+  EXPECT_THAT(probabilities("inverse-cov", {unknown, 1, 0.5}),
+              testing::Pointwise(testing::DoubleNear(1e-12), {0.0, 1.0 / 3, 2.0 / 3}));
+}
+
 TEST(SamplingWeights, EqualVariationIsUniform) {
   for (const CatalogueEntry& sampler : samplers()) {
     if (!samples_by_cov(sampler.name)) continue;
@@ -108,6 +116,20 @@ TEST(Plan, KnowsHowLikelyItsGroupsWere) {
     EXPECT_NEAR(std::exp(uneven.log_probabilities[i]), p[uneven.groups[i].value], 1e-12);
   }
   EXPECT_TRUE(plan_round({.sample_clients = Amount{2u}}, grouping, 1, 1).log_probabilities.empty());
+}
+
+TEST(Plan, KnowsTheProbabilitiesOfTheGroupsDrawnNotOfTheFirst) {
+  const Grouping grouping = grouping_of({{0}, {1}, {2}, {3}, {4}});
+  const std::vector<double> cov{1, 0.5, 0.25, 2, 4};
+  const std::vector<double> all = log_sampling_probabilities(log_sampling_weights("inverse-cov", cov));
+  PlanOptions options;
+  options.sampling = "inverse-cov";
+  options.sample_groups = Amount{2u};
+  for (std::uint32_t round = 1; round <= 10; ++round) {
+    const RoundPlan plan = plan_round(options, grouping, 1, round, cov);
+    ASSERT_EQ(plan.log_probabilities.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(plan.log_probabilities[i], all[plan.groups[i].value]) << round;
+  }
 }
 
 TEST(SampleByWeight, HasTheLawOfSequentialDraws) {

@@ -491,6 +491,15 @@ TEST(LocalSolver, TrainingThatDivergesIsDropped) {
   }
 }
 
+TEST(LocalSolver, AModelWhoseLossCannotBeMeasuredIsDroppedWhereItIs) {
+  // One step makes weights of 1e38: finite, but times 10 they are not.
+  Bench bench({{{10, 0, 0}}}, full_batch(2e37));
+  EXPECT_TRUE(std::holds_alternative<LocalUpdate>(bench.reply({.client = kFirst, .model = kEven})));
+  const TrainReply reply = bench.reply({.client = kFirst, .model = kEven, .measure = true});
+  ASSERT_TRUE(std::holds_alternative<Dropped>(reply));
+  EXPECT_EQ(std::get<Dropped>(reply).reason, DropReason::kNonFinite);
+}
+
 TEST(LocalSolver, WithoutAStepNothingIsRemembered) {
   LocalOptions local = full_batch(0.4);
   local.steps = 0;
@@ -554,6 +563,24 @@ TEST(LocalSolver, EvaluatesAClientWithItsOwnModelOrTheOneGiven) {
   EXPECT_EQ(nothing.samples, 0u);
   EXPECT_EQ(nothing.correct, 0u);
   EXPECT_EQ(nothing.loss_sum, 0);
+}
+
+TEST(LocalSolver, AVersionIsLoadedAgainAfterAnythingElseWas) {
+  Bench bench({kPair, kPair}, full_batch(4), {kTriple, kTriple});
+  const std::vector<float> model{-1, 1, 1, -1, 0, 0};
+  const auto loss = [&] {
+    const auto evaluation = bench.solver.evaluate_client(model, kFirst, false, 5);
+    EXPECT_TRUE(evaluation.ok());
+    return evaluation->loss_sum;
+  };
+  const double before = loss();
+  (void)bench.train({.client = kSecond, .model = kEven});
+  EXPECT_EQ(loss(), before);
+  SampleBuffer buffer;
+  std::vector<float> outputs(6);
+  std::vector<std::int32_t> labels(3);
+  bench.solver.evaluate_outputs(kEven, bench.data.test(kFirst, buffer), outputs, labels);
+  EXPECT_EQ(loss(), before);
 }
 
 TEST(LocalSolver, EvaluatesManySamplesInPieces) {
