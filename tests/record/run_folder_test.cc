@@ -98,5 +98,13 @@ TEST_F(Lines, OfClientsHaveAHeader) {
   EXPECT_EQ(slurp(run_->path() / "clients.csv"), "client,name,samples,group,trained,dropped,accuracy\n0,,1\n1,,1\n");
 }
 
+TEST_F(Lines, AReplacedRoundIsTheLast) {
+  for (const std::uint32_t round : {1u, 2u, 3u}) ASSERT_TRUE(run_->append_round({.round = round}).ok());
+  ASSERT_TRUE(run_->replace_round(2, R"({"round":2,"accuracy":1})").ok());
+  EXPECT_EQ(std::ranges::count(rounds(), '\n'), 2);
+  EXPECT_THAT(rounds(), testing::StartsWith(R"({"round":1,)"));
+  EXPECT_THAT(rounds(), testing::EndsWith("\n{\"round\":2,\"accuracy\":1}\n"));
+}
+
 }  // namespace
 }  // namespace muster
