@@ -3,6 +3,8 @@
 #include <set>
 
 #include "aggregate/aggregator.h"
+#include "base/catalogue_entry.h"
+#include "solver/objective.h"
 
 namespace muster {
 namespace {

@@ -1,4 +1,5 @@
 // Clients of this process with faults: who vanishes, who is late, who sends garbage, and when.
+#include "solver/local_solver.h"
 #include "solver/points.h"
 #include "train/client_link.h"
 

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/federated_data.h"
 #include "profile/kind_settings.h"
+#include "solver/local_solver.h"
 #include "train/in_order.h"
 
 namespace muster {

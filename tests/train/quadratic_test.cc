@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "solver/objective.h"
 #include "train/thread_host.h"
 
 namespace muster {
