@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "data/stroke_font.h"
 #include "data/recording_canvas.h"
+#include "data/stroke_font.h"
 
 namespace muster {
 namespace {
