@@ -30,6 +30,7 @@ Result<StopReason> RoundLoop::run() {
 Status RoundLoop::next_round() {
   const double begun_s = now_s();
   RoundRecord record{.round = state_.round + 1};
+  recorder_.begin_round(record.round);
   MUSTER_TRY(form_groups(record));
   MUSTER_ASSIGN(const RoundPlan plan, draw(record));
   MUSTER_TRY(train(plan, record));

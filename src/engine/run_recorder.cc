@@ -21,7 +21,7 @@ std::string shown(const RoundRecord& record) {
     text += fmt::format("  {} of {} groups", record.groups, record.groups_formed);
     if (record.models > 1) text += fmt::format(", {} models", record.models);
   }
-  if (record.idle > 0) text += fmt::format(", {} idle", record.idle);
+  if (record.idle > 0) text += fmt::format("  {} idle", record.idle);
   return text;
 }
 

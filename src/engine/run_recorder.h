@@ -22,6 +22,7 @@ class RunRecorder {
 
   // Before the first round: `first` of `rounds` comes next.
   [[nodiscard]] Status begin(std::uint32_t rounds, std::uint32_t first);
+  void begin_round(std::uint32_t round) { progress_.begin_round(round); }
   // What the run is doing, and how far it is with it, where that is known.
   void phase(std::string_view what, std::size_t done = 0, std::size_t total = 0);
   void training(std::size_t groups_done, std::size_t groups);

@@ -62,6 +62,7 @@ void Progress::begin_rounds(std::uint32_t total_rounds, std::uint32_t first_roun
   total_ = total_rounds;
   first_ = std::max<std::uint32_t>(first_round, 1);
   round_ = first_ - 1;
+  current_ = first_;
   training_start_ = sink_.seconds();
   tenths_shown_ = static_cast<std::uint32_t>(std::uint64_t{round_} * 10 / std::max<std::uint32_t>(total_, 1));
 }
@@ -85,7 +86,7 @@ void Progress::phase(std::string_view what, std::size_t done, std::size_t total,
     phase_start_ = now;
   }
   if (shown_ && !due(now)) return;
-  std::string text = total_ > 0 && round_ < total_ ? fmt::format("round {}/{}  ", round_ + 1, total_) : std::string();
+  std::string text = total_ > 0 && round_ < total_ ? fmt::format("round {}/{}  ", current_, total_) : std::string();
   text += what;
   if (total > 0) text += fmt::format(" {}/{} {}", done, total, unit);
   if (done > 0 && done < total) {

@@ -28,6 +28,8 @@ class Progress {
 
   // Rounds `first_round` to `total_rounds` are to come, both included.
   void begin_rounds(std::uint32_t total_rounds, std::uint32_t first_round);
+  // The run now works on `round`; the one before may be recorded later, when its evaluation is done.
+  void begin_round(std::uint32_t round) { current_ = round; }
   // A round's groups begin to train. What the run does before the first call (profiles, grouping) comes once, so the
   // time left is not judged by it.
   void begin_training();
@@ -61,7 +63,8 @@ class Progress {
   bool shown_ = false;    // anything at all
   std::uint32_t total_ = 0;
   std::uint32_t first_ = 1;
-  std::uint32_t round_ = 0;
+  std::uint32_t round_ = 0;    // the last finished
+  std::uint32_t current_ = 1;  // what phases belong to
   double start_;
   double last_shown_;
   double training_start_;

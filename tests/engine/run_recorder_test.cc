@@ -45,8 +45,9 @@ TEST(RunRecorder, ShowsEveryPhase) {
   const std::vector<std::string> writes = shown_by(recipe);
   EXPECT_THAT(writes, Contains(HasSubstr("round 1/2  grouping")));
   EXPECT_THAT(writes, Contains(HasSubstr("round 1/2  profiles 3/4 clients  ")));
-  EXPECT_THAT(writes, Contains(HasSubstr("round 1/2  training 1/2 groups  ")));
-  EXPECT_THAT(writes, Contains(HasSubstr("round 2/2  training 0/2 groups")));
+  const std::vector<std::string> trained = shown_by(groups_of_size(2, 2));
+  EXPECT_THAT(trained, Contains(HasSubstr("round 1/2  training 1/2 groups  ")));
+  EXPECT_THAT(trained, Contains(HasSubstr("round 2/2  training 0/2 groups")));
 }
 
 TEST(RunRecorder, SaysHowManyGroupsThereAreWhereClientsAreGrouped) {

@@ -139,6 +139,7 @@ TEST(Progress, FastPhasesLeaveNoLines) {
   progress.phase("reading data");
   progress.begin_rounds(1000, 1);
   for (std::uint32_t round = 1; round <= 1000; ++round) {
+    progress.begin_round(round);
     progress.phase("grouping");
     progress.phase("profiles", 3, 9, "clients");
     progress.begin_training();
