@@ -242,42 +242,13 @@ Result<std::string> inspect(const Arguments& arguments) {
   return text_of(json);
 }
 
-// A cell of a CSV file: what a terminal could not show is escaped, what a reader would cut apart is quoted.
-std::string csv_cell(const std::string& name) {
-  const std::string text = shown_text(name);
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-// Counts per client and class, for `muster group --labels`. Named classes head their columns, and named clients have
-// a first column `client`.
-std::string label_csv(const FederatedData& data, const LabelTable& table) {
-  const bool named = has_client_names(data);
-  std::string text = named ? "client," : "";
-  for (std::uint32_t c = 0; c < table.classes; ++c) {
-    const std::string name = data.class_name(c);
-    const bool number = name.find_first_not_of("0123456789+-.eE") == std::string::npos;
-    text += (c > 0 ? "," : "") + (number ? fmt::format("c{}", name) : csv_cell(name));
-  }
-  text += '\n';
-  for (std::uint32_t k = 0; k < table.clients; ++k) {
-    if (named) text += csv_cell(data.client_name({k})) + ",";
-    for (std::uint32_t c = 0; c < table.classes; ++c)
-      fmt::format_to(std::back_inserter(text), "{}{}", c == 0 ? "" : ",", table.count(k, c));
-    text += '\n';
-  }
-  return text;
-}
-
 Result<std::string> partition(const Arguments& arguments) {
   const bool png = arguments.plot.ends_with(".png");
   if (!arguments.plot.empty() && !png && !arguments.plot.ends_with(".svg")) {
     return usage_error("--plot: {}, want a file that ends in .png or .svg", arguments.plot);
   }
   MUSTER_ASSIGN(const std::unique_ptr<FederatedData> data, load(arguments));
-  const LabelTable table = label_table(*data);
+  const LabelTable table = label_table(*data, data->preparation().classes);
   if (!arguments.plot.empty()) {
     std::string picture;
     if (png) {
@@ -287,7 +258,7 @@ Result<std::string> partition(const Arguments& arguments) {
     }
     MUSTER_TRY(write_file(arguments.plot, picture));
   }
-  const std::string csv = label_csv(*data, table);
+  const std::string csv = write_label_csv(table);
   if (!arguments.out.empty()) MUSTER_TRY(write_file(arguments.out, csv));
   if (arguments.json) {
     Json json = {{"source", arguments.source}};

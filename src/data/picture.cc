@@ -5,6 +5,10 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+
+#include "base/csv_cell.h"
+#include "data/shown_text.h"
+
 namespace muster {
 namespace {
 
@@ -191,11 +195,17 @@ Result<std::string> draw_png(const LabelTable& table) {
 }
 
 std::string write_label_csv(const LabelTable& table) {
-  std::string text;
+  const bool named = !table.client_names.empty();
+  std::string text = named ? "client," : "";
   const auto out = std::back_inserter(text);
-  for (std::uint32_t c = 0; c < table.classes; ++c) fmt::format_to(out, "{}c{}", c == 0 ? "" : ",", c);
+  for (std::uint32_t c = 0; c < table.classes; ++c) {
+    const std::string name = table.class_names.empty() ? std::to_string(c) : table.class_names[c];
+    const bool number = name.find_first_not_of("0123456789+-.eE") == std::string::npos;
+    text += (c > 0 ? "," : "") + (number ? "c" + name : csv_cell(shown_text(name)));
+  }
   text += '\n';
   for (std::uint32_t k = 0; k < table.clients; ++k) {
+    if (named) text += csv_cell(shown_text(table.client_names[k])) + ",";
     for (std::uint32_t c = 0; c < table.classes; ++c) fmt::format_to(out, "{}{}", c == 0 ? "" : ",", table.count(k, c));
     text += '\n';
   }

@@ -46,7 +46,8 @@ struct HeatMap {
 [[nodiscard]] std::string draw_svg(const LabelTable& table);
 [[nodiscard]] Result<std::string> draw_png(const LabelTable& table);
 
-// A header "c0,c1,..." and a line of counts per client: what `muster group --labels` reads.
+// A header and a line of counts per client: what `muster group --labels` reads. Named classes head their columns, others
+// are c0, c1, ...; named clients have a first column `client`.
 [[nodiscard]] std::string write_label_csv(const LabelTable& table);
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "model/executor.h"
-#include "record/csv_cell.h"
+#include "base/csv_cell.h"
 
 namespace muster {
 namespace {

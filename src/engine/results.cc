@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "record/csv_cell.h"
+#include "base/csv_cell.h"
 #include "record/weights_file.h"
 
 namespace muster {

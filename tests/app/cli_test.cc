@@ -191,6 +191,16 @@ TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
       << finished.out;
 }
 
+TEST_F(Cli, ARunNotesWhatLooksWrongAboutItsTable) {
+  std::string csv = "x,z,label,client\n";
+  for (int i = 0; i < 12; ++i) csv += fmt::format("{},1,{},{}\n", i, i % 2, i % 3);
+  const Finished finished = muster({"run", "fedavg", "--out", runs(), "--rounds", "1", "--set", "data.source=csv",
+                                    "--set", "data.path=" + file("notes.csv", csv), "--set", "model.name=softmax"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("muster: note: column 'x' looks like an id and is used as a feature"));
+  EXPECT_THAT(finished.err, HasSubstr("muster: note: column 'z' has the same value in all rows"));
+}
+
 TEST_F(Cli, NamesThatAreNotUtf8DoNotStopTheResult) {
   std::string csv = "x,label,client\n";
   for (int i = 0; i < 12; ++i) csv += fmt::format("{},{},{}\n", i, i % 2, i % 3);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/prepared_rows.h"
 #include "data/readers/npy.h"
 #include "data/readers/npz.h"
 #include "data/readers/zip.h"
@@ -255,6 +256,45 @@ TEST(NpzReader, LabelClientAndSplitByName) {
   EXPECT_THAT(npz_error({kX, kY}, {.label = "target"}), HasSubstr("label: no array 'target', there are x.npy, y.npy"));
   EXPECT_THAT(npz_error({kX, kY}, {.client = "user"}), HasSubstr("client: no array 'user'"));
   EXPECT_THAT(npz_error({kX, kY}, {.split = "part"}), HasSubstr("split: no array 'part'"));
+}
+
+TEST(PreparedArrays, AreReadAsInTraining) {
+  const Preparation floats{.source = "npz",
+                           .shape = {2, 1, 1},  // a flat row of two will do
+                           .scale = {2},
+                           .offset = {1},
+                           .classes = {"1", "7"},
+                           .label = "target",
+                           .client = "user"};
+  const Member target{"target.npy", npy("<f8", "3,", raw<double>({7, 1, 7}))};
+  const Member user{"user.npy", npy("<i4", "3,", raw<std::int32_t>({20, 10, 20}))};
+  auto rows = prepare_arrays(zip({kX, target, user}), floats);
+  ASSERT_TRUE(rows) << error_of(rows);
+  EXPECT_THAT(rows->samples.floats, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(rows->samples.shape, (Shape{2, 1, 1}));
+  EXPECT_THAT(rows->samples.scale, ElementsAre(2));
+  EXPECT_THAT(rows->samples.labels, ElementsAre(1, 0, 1));
+  EXPECT_TRUE(rows->has_labels);
+  EXPECT_THAT(rows->clients, ElementsAre("20", "10", "20"));
+  EXPECT_THAT(rows->lines, ElementsAre(0, 1, 2));
+  auto bare = prepare_arrays(zip({kX}), floats);
+  ASSERT_TRUE(bare) << error_of(bare);
+  EXPECT_FALSE(bare->has_labels);
+  EXPECT_THAT(bare->clients, IsEmpty());
+
+  EXPECT_THAT(error_of(prepare_arrays(zip({kX, kY}), floats)), HasSubstr("row 0: label 0 is not among the 2 classes"));
+  EXPECT_THAT(error_of(prepare_arrays(zip({kY}), floats)), HasSubstr("no array 'x'"));
+  Preparation wider = floats;
+  wider.shape = {1, 1, 3};
+  EXPECT_THAT(error_of(prepare_arrays(zip({kX}), wider)), HasSubstr("rows of 1 x 1 x 2, want 1 x 1 x 3"));
+  Preparation bytes = floats;
+  bytes.storage = Samples::Storage::kBytes;
+  EXPECT_THAT(error_of(prepare_arrays(zip({kX}), bytes)), HasSubstr("not of type uint8, but the model was trained on"));
+  const Member pixels{"x.npy", npy("|u1", "1, 2", {3, 4})};
+  EXPECT_THAT(error_of(prepare_arrays(zip({pixels}), floats)), HasSubstr("of type uint8, but"));
+  auto image = prepare_arrays(zip({pixels}), bytes);
+  ASSERT_TRUE(image) << error_of(image);
+  EXPECT_THAT(image->samples.bytes, ElementsAre(3, 4));
 }
 
 TEST(NpzReader, RefusesArraysThatDoNotFit) {

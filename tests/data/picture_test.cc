@@ -111,6 +111,12 @@ TEST(LabelPicture, HasASensibleSizeForAnyTable) {
 
 TEST(LabelCsv, HasAHeaderAndARowPerClient) {
   EXPECT_EQ(write_label_csv({.clients = 2, .classes = 3, .counts = {1, 2, 3, 0, 0, 9}}), "c0,c1,c2\n1,2,3\n0,0,9\n");
+  EXPECT_EQ(write_label_csv({.clients = 1,
+                             .classes = 2,
+                             .counts = {4, 5},
+                             .client_names = {"St. \"Mary\", left"},
+                             .class_names = {"ill", "7"}}),
+            "client,ill,c7\n\"St. \"\"Mary\"\", left\",4,5\n");
 }
 
 }  // namespace

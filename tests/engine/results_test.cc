@@ -65,7 +65,7 @@ TEST(Results, AreThoseOfTheRunNotOfItsRecipe) {
   FakeRun run(recipe, federation);
   const StopReason reason = run.go();
   const RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "five clients");
-  ASSERT_TRUE(write_results(summary, *run.loop, federation, *run.folder).ok());
+  ASSERT_TRUE(write_results(summary, *run.loop, federation, "{}", *run.folder).ok());
   EXPECT_EQ(summary.stopped, StopReason::kTarget);
   EXPECT_EQ(summary.rounds, 2u);
   EXPECT_EQ(summary.target_round, 2u);

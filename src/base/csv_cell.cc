@@ -1,4 +1,4 @@
-#include "record/csv_cell.h"
+#include "base/csv_cell.h"
 
 namespace muster {
 
