@@ -201,7 +201,8 @@ std::string write_label_csv(const LabelTable& table) {
   for (std::uint32_t c = 0; c < table.classes; ++c) {
     const std::string name = table.class_names.empty() ? std::to_string(c) : table.class_names[c];
     const bool number = name.find_first_not_of("0123456789+-.eE") == std::string::npos;
-    text += (c > 0 ? "," : "") + (number ? "c" + name : csv_cell(shown_text(name)));
+    if (c > 0) text += ',';
+    text += number ? fmt::format("c{}", name) : csv_cell(shown_text(name));
   }
   text += '\n';
   for (std::uint32_t k = 0; k < table.clients; ++k) {
