@@ -65,5 +65,29 @@ TEST(CheckedReply, AGroupDoesWithoutAClientThatSendsNonsense) {
   }
 }
 
+TEST(CheckedReply, AGroupOfOneIsCheckedToo) {
+  const ClientId member{1};
+  const std::vector<float> start{1, 2};
+  const RoundCall call{.round = 1, .models = {start}};
+  const GroupTask task{.group = {0}, .members = {&member, 1}};
+  std::vector<std::pair<LocalUpdate, DropReason>> lies(3, {good({1}), DropReason::kMalformed});
+  lies[0].first.client = {7};
+  lies[1].first.model = {1};
+  lies[2] = {good({1}), DropReason::kNonFinite};
+  lies[2].first.model[1] = kNan;
+  for (const char* mode : {"parallel", "sequential"}) {
+    for (const auto& [lie, reason] : lies) {
+      LyingLink link(lie);
+      const auto trainer = make_group_trainer({.mode = mode}, "uniform", 1);
+      const auto update = (*trainer)->train(call, task, link, {});
+      ASSERT_TRUE(update.ok());
+      EXPECT_TRUE(update->members.empty()) << mode;
+      ASSERT_EQ(update->dropped.size(), 1u) << mode;
+      EXPECT_EQ(update->dropped[0].client, member) << mode;
+      EXPECT_EQ(update->dropped[0].reason, reason) << mode;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace muster

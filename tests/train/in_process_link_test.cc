@@ -1,4 +1,6 @@
 // Clients of this process with faults: who vanishes, who is late, who sends garbage, and when.
+#include <cmath>
+
 #include "solver/local_solver.h"
 #include "solver/points.h"
 #include "train/client_link.h"
@@ -119,6 +121,17 @@ TEST(InProcessLink, TrainingForAProfileStragglesAndBreaksToo) {
   const auto whole = std::get<ClientProfile>(Client::tell(*patient.link({}, true), 0, 1, 1));
   EXPECT_EQ(whole.samples_trained, 20u);
   EXPECT_LT(part.samples_trained, 20u);
+}
+
+TEST(InProcessLink, TellingLossesTakesNoTrainingSoNobodyStragglesOrBreaks) {
+  Client client;
+  for (const FaultOptions& faults : {FaultOptions{.straggle = 1}, FaultOptions{.nan = 1}}) {
+    const auto reply = client.link(faults)->profile(
+        {.client = {0}, .kind = "losses", .round = 1, .asked_in = 1, .models = {kStart, kStart.size()}});
+    ASSERT_TRUE(reply.ok());
+    ASSERT_TRUE(std::holds_alternative<ClientProfile>(*reply));
+    EXPECT_TRUE(std::isfinite(std::get<ClientProfile>(*reply).vector[0]));
+  }
 }
 
 TEST(InProcessLink, AnotherKindThanTheRecipesIsAnError) {

@@ -164,5 +164,16 @@ TEST(Sequential, NothingIsLeftOfAReusedUpdate) {
   }
 }
 
+TEST(Sequential, EveryVisitIsMeasuredAndTheLastOneCounts) {
+  Chain chain(3);
+  const auto update = make_sequential(2, true, 1)
+                          ->train({.round = 1, .models = {chain.start}, .measure = true},
+                                  {.group = {0}, .members = chain.clients}, chain.link, {});
+  ASSERT_TRUE(update.ok());
+  ASSERT_EQ(chain.link.visits.size(), 6u);
+  for (const RecordingLink::Visit& visit : chain.link.visits) EXPECT_TRUE(visit.measure);
+  for (const MemberReport& member : update->members) EXPECT_EQ(member.loss_after, member.client.value + 1.25);
+}
+
 }  // namespace
 }  // namespace muster
