@@ -1,6 +1,9 @@
 // Lists of layers: what they may say, how they are fitted to data, and what a network tells of itself.
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "model/layer_spec.h"
 #include "model/own_network.h"
 
@@ -47,6 +50,19 @@ TEST(LayerListTest, EveryLayerOfTheCatalogueIsUnderstood) {
   EXPECT_TRUE(conv.same);
   EXPECT_FALSE(conv.bias);
   EXPECT_EQ(conv.name, "stem");
+}
+
+TEST(LayerListTest, EveryLayerIsDocumented) {
+  std::ifstream file(std::string(MUSTER_SOURCE_DIR) + "/docs/models.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string page = text.str();
+  for (const LayerUsage& layer : layer_catalogue()) {
+    std::string words = layer.usage;  // as a table of Markdown has it
+    for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 2) words.insert(at, "\\");
+    EXPECT_THAT(page, HasSubstr(words));
+    EXPECT_FALSE(layer.summary.empty());
+  }
 }
 
 TEST(LayerListTest, ErrorsNameTheLayerAndWhatIsAccepted) {
