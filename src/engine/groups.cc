@@ -21,6 +21,8 @@ Groups::Groups(const Recipe& recipe, Federation& federation, const Oracle* oracl
 }
 
 Result<std::unique_ptr<Groups>> Groups::make(const Recipe& recipe, Federation& federation, const Oracle* oracle) {
+  // What the network must have for the profiles, before anything trains.
+  MUSTER_TRY(federation.profile_kind().width(federation.network(), 1));
   std::unique_ptr<Groups> made(new Groups(recipe, federation, oracle));
   made->event_ = make_regroup_event(recipe.plan.regroup);
   MUSTER_ASSIGN(made->rule_, make_newcomer_rule(newcomer_rule_of(recipe), recipe.seed));

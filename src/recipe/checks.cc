@@ -307,7 +307,6 @@ Status check_recipe(const Recipe& r) {
 }
 
 Status check_data_settings(const Recipe& r) {
-  MUSTER_TRY(check_values(r));
   MUSTER_TRY(check_data_effects(r));
   return check_data(r);
 }

@@ -127,6 +127,7 @@ TEST(AdaptiveEpochs, ComeBackFromACheckpoint) {
   EXPECT_EQ(restored.of(1), rounds.of(1));
   EXPECT_EQ(restored.losses.summed({1}), 2);
   EXPECT_EQ(restored.losses.last({1}), 2);
+  EXPECT_THAT(restored.losses.variances(), testing::ElementsAre(0.25));
   Rounds other(options(), {1});
   EXPECT_FALSE(other.epochs.restore(checkpoint));
   EXPECT_FALSE(other.losses.restore(checkpoint));
@@ -142,6 +143,15 @@ TEST(AdaptiveEpochs, FrozenOnesStayFrozenAfterAResume) {
   ASSERT_TRUE(restored.epochs.restore(checkpoint));
   restored.next({{0, 1}, {1, 2}});
   EXPECT_EQ(restored.of(1), 1);
+}
+
+TEST(AdaptiveEpochs, FrozenOnesAreTheRecipesNotRounded) {
+  LocalOptions o = options("ceil");
+  o.epochs = 1.5;
+  Rounds rounds(o, {1000, 100});
+  EXPECT_EQ(rounds.of(1), 2);
+  rounds.epochs.freeze();
+  EXPECT_EQ(rounds.of(1), 1.5);
 }
 
 TEST(LossHistory, TellsTheVarianceOfSummedLosses) {

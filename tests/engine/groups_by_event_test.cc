@@ -51,6 +51,36 @@ TEST(GroupsByEvent, StartFromTheirMembersModelsWeighedBySamples) {
   EXPECT_TRUE(formed_by(shared.groups->follow_event(2, without.observed, *shared.models)).starts.values.empty());
 }
 
+TEST(GroupsByEvent, NeverCrossEdges) {
+  std::vector<FakeClient> clients(8);
+  for (std::uint32_t k = 4; k < 8; ++k) clients[k].edge = 1;
+  Waiting run("round", clients);
+  const SeenRound round(run.federation, {0, 1, 2, 3, 4, 5, 6, 7}, false);
+  ASSERT_TRUE(formed_by(run.groups->follow_event(2, round.observed, *run.models)).anew);
+  for (const auto& members : members_of(run.groups->grouping())) {
+    for (const std::uint32_t k : members) EXPECT_EQ(k / 4, members[0] / 4);
+  }
+}
+
+TEST(GroupsByEvent, WhatMembersSentIsReducedAsProfilesAre) {
+  // Weights of one direction, which are on both sides of their mean: only their principal component tells them apart.
+  Recipe recipe = by_direction();
+  recipe.profile = {.kind = "classifier-weights", .variance = 0.95};
+  recipe.plan.regroup = {.on = "round", .round = 2};
+  FakeFederation federation(std::vector<FakeClient>(3), recipe.profile);
+  const auto groups = groups_of(recipe, federation);
+  (void)formed_by(groups->form(1, "", {}));
+  SeenRound round(federation, {}, false, std::vector<float>(6, 0));
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    std::vector<float> change(6, 0);
+    change[0] = std::vector<float>{1, 10, 2}[k];
+    round.send(k, change);
+  }
+  const auto models = make_group_models(0, std::vector<float>(6, 4));
+  (void)formed_by(groups->follow_event(2, round.observed, *models));
+  EXPECT_THAT(members_of(groups->grouping()), ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+}
+
 TEST(GroupsByEvent, TooFewGoOnWaiting) {
   Waiting run("round");
   const SeenRound round(run.federation, {3}, true);
@@ -148,6 +178,9 @@ TEST(GroupsByEvent, AGroupIsSplitAndItsHalvesKeepItsModel) {
   EXPECT_THAT(again.starts.row(0), Each(10));
   EXPECT_THAT(again.starts.row(1), Each(20));
   EXPECT_THAT(again.starts.row(2), Each(20));
+  Checkpoint checkpoint{.round = 3};
+  run.groups->save(checkpoint);
+  EXPECT_EQ(*checkpoint.get_uint64("groups-formed-for"), 3u);
 }
 
 TEST(GroupsByEvent, AGroupWithAMissingMemberIsNotSplit) {

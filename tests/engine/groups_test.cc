@@ -188,6 +188,15 @@ TEST(Groups, TooFewAnswersLeaveTheGroupsAndAreAskedAgain) {
   EXPECT_EQ(groups->due(6), "");
 }
 
+TEST(Groups, WhereTheFirstFormingFailsEverybodyIsIdle) {
+  FakeFederation federation(std::vector<FakeClient>(6), by_direction().profile);
+  const auto groups = groups_of(by_direction(), federation);
+  EXPECT_FALSE(formed_by(groups->form(1, "", {})).anew);
+  EXPECT_EQ(groups->grouping().count(), 0u);
+  EXPECT_EQ(groups->grouping().idle().size(), 6u);
+  EXPECT_EQ(groups->due(2), "there are none yet");
+}
+
 TEST(Groups, WhoTellsNothingIsIdle) {
   FakeFederation federation(std::vector<FakeClient>(6), by_direction().profile);
   federation.tell = [](const ProfileRequest& request, ClientId client) {
@@ -267,6 +276,46 @@ TEST(Groups, AsManyAsTheScheduleSays) {
   EXPECT_EQ(groups->grouping().count(), 6u);
   (void)formed_by(groups->form(90, "", {}));
   EXPECT_EQ(groups->grouping().count(), 12u);
+}
+
+TEST(Groups, WithoutProfilesGoByTheSamplesOnTheRoster) {
+  Recipe recipe = random_groups(2);
+  recipe.grouping.size.reset();
+  recipe.grouping.min_samples = 20;
+  recipe.grouping.max_clients = 10;
+  FakeFederation federation(std::vector<FakeClient>(6));  // of 10 samples
+  const auto groups = groups_of(recipe, federation);
+  (void)formed_by(groups->form(1, "", {}));
+  EXPECT_EQ(groups->grouping().count(), 3u);
+}
+
+TEST(Groups, SayWhatTheMethodNotes) {
+  Recipe recipe = by_direction();
+  recipe.grouping.groups = 3;  // of two directions
+  FakeFederation federation(std::vector<FakeClient>(6), recipe.profile);
+  federation.tell = tell_direction;
+  const GroupsFormed formed = formed_by(groups_of(recipe, federation)->form(1, "", {}));
+  ASSERT_FALSE(formed.notes.empty());
+  EXPECT_EQ(nlohmann::json::parse(formed.line)["notes"], formed.notes);
+}
+
+TEST(Groups, VariationIsMeasuredAnewWithTheGroups) {
+  Recipe recipe = random_groups(2);
+  recipe.profile = {.kind = "label-histogram"};
+  recipe.plan.sampling = "inverse-cov";
+  FakeFederation federation(std::vector<FakeClient>(4), recipe.profile);
+  const auto told = [&](std::uint32_t first) {
+    federation.tell = [=](const ProfileRequest&, ClientId) {
+      return ProfileReply{ClientProfile{.labels = {first, 5}}};
+    };
+  };
+  const auto groups = groups_of(recipe, federation);
+  told(5);
+  (void)formed_by(groups->form(1, "", {}));
+  EXPECT_THAT(groups->cov(), testing::Each(0));
+  told(15);
+  (void)formed_by(groups->form(2, "", {}));
+  EXPECT_THAT(groups->cov(), testing::Each(0.5));  // 30 and 10 about a mean of 20
 }
 
 TEST(Groups, NeverCrossEdges) {

@@ -71,6 +71,23 @@ TEST(GroupsWithNewcomers, DirectionsAreAskedFromWhereTheOthersBegan) {
   EXPECT_THAT(members_of(run.groups->grouping()), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
 }
 
+TEST(GroupsWithNewcomers, HeadsAreComparedWithTheMeansOfTheGroups) {
+  Recipe recipe = by_direction();
+  recipe.profile = {.kind = "classifier-weights"};
+  recipe.grouping = {.method = "agglomerative", .groups = 2};
+  recipe.newcomers.assign = "nearest-head";
+  FakeFederation federation({{}, {}, {}, {}, {10, 10, 4}, {10, 10, 4}}, recipe.profile);
+  federation.tell = [](const ProfileRequest&, ClientId client) {
+    return ProfileReply{ClientProfile{.vector = std::vector<float>(4, client.value % 2 == 0 ? 1.0f : 9.0f)}};
+  };
+  const auto groups = groups_of(recipe, federation);
+  (void)formed_by(groups->form(1, "", {}));
+  const auto models = make_group_models(0, std::vector<float>(6, 4));
+  models->regrouped(groups->grouping(), {});
+  (void)formed_by(groups->place(4, clients_of({4, 5}), *models));
+  EXPECT_THAT(members_of(groups->grouping()), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
+}
+
 TEST(GroupsWithNewcomers, AfterAResumeTheyAreComparedWithTheSameMeans) {
   Joined run("nearest-direction");
   Checkpoint checkpoint{.round = 3};

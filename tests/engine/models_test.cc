@@ -183,5 +183,71 @@ TEST(Models, ComeBackFromACheckpointOrSayWhatIsWrong) {
   }
 }
 
+// Two groups of a client each.
+Grouping one_each() {
+  Grouping grouping;
+  const ClientId clients[] = {{0}, {1}};
+  grouping.add({clients, 1});
+  grouping.add({clients + 1, 1});
+  return grouping;
+}
+
+// A round in which the groups send models of ones and of threes.
+void ones_and_threes(Models& models, std::uint32_t round) {
+  models.begin(round, 2);
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    GroupUpdate update{.group = {g}, .model = std::vector<float>(2, g == 0 ? 1.0f : 3.0f), .samples = 1};
+    update.members.push_back({.client = {g}, .samples = 1});
+    models.add(update, g);
+  }
+  models.finish();
+}
+
+TEST(SlotModels, AfterAResumeTheWindowIsStillTheNumberOfGroups) {
+  const SlotOptions options{.seed = 1, .clients = 2, .parameters = 2};
+  const auto models = make_slot_models(options, {0, 0});
+  models->regrouped(one_each(), {});
+  ones_and_threes(*models, 1);
+  Checkpoint checkpoint{.round = 1};
+  models->save(checkpoint);
+  const auto restored = make_slot_models(options, {0, 0});
+  ASSERT_TRUE(restored->restore(checkpoint, 2));
+  // A window of two rounds ends here: all slots start from the mean.
+  restored->begin(2, 2);
+  for (std::uint32_t g = 0; g < 2; ++g) EXPECT_THAT(restored->start({g}, g), testing::Each(2.0f));
+}
+
+TEST(SlotModels, AfterAResumeTheCorrectionGoesOn) {
+  const SlotOptions options{.window = 1, .seed = 1, .alpha = 0.5, .clients = 2, .parameters = 2};
+  const auto models = make_slot_models(options, {0, 0});
+  models->regrouped(one_each(), {});
+  ones_and_threes(*models, 1);
+  // h = -0.5 / 2 (1 + 3) = -1, and the mean of 2 is corrected by 1 / 0.5.
+  EXPECT_THAT(models->shared(), testing::Each(4.0f));
+  Checkpoint checkpoint{.round = 1};
+  models->save(checkpoint);
+  const auto restored = make_slot_models(options, {0, 0});
+  ASSERT_TRUE(restored->restore(checkpoint, 2));
+  ones_and_threes(*restored, 2);
+  // h = -1 - 0.25 (1 - 4 + 3 - 4) = 0.
+  EXPECT_THAT(restored->shared(), testing::Each(2.0f));
+}
+
+TEST(GroupModels, WhatSpeaksForAllIsTheMeanOfTheMixedModels) {
+  const auto models = make_group_models(0.5, {0, 0});
+  models->regrouped(one_each(), {});
+  models->begin(1, 2);
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    GroupUpdate update{.group = {g}, .model = g == 0 ? std::vector<float>{3, 4} : std::vector<float>{0, 2}};
+    update.members.push_back({.client = {g}, .samples = 1});
+    models->add(update, g);
+  }
+  models->finish();
+  EXPECT_NE(models->shared()[0], 1.5f);  // the mean before
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_FLOAT_EQ(models->shared()[i], (models->of({0})[i] + models->of({1})[i]) / 2);
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -145,6 +145,15 @@ TEST(RoundLoopGroups, WhoVanishedWhenGroupsWereFormedIsNotAskedAgainInThatRound)
   EXPECT_THAT(federation.profiles[1].clients, ElementsAre(0));
 }
 
+TEST(RoundLoopGroups, WhyNoGroupsWereFormedIsSaid) {
+  const Recipe recipe = told_by_some(5);
+  FakeFederation federation(std::vector<FakeClient>(5), recipe.profile);  // nobody tells anything
+  FakeRun run(recipe, federation);
+  run.go();
+  ASSERT_FALSE(run.notes.empty());
+  EXPECT_THAT(run.notes[0], testing::HasSubstr("5 clients told nothing"));
+}
+
 TEST(RoundLoopGroups, ARoundThatFormsGroupsAndPlacesClientsAnswersForBoth) {
   const Recipe recipe = told_by_some(6);
   FakeFederation federation(std::vector<FakeClient>(9), recipe.profile);

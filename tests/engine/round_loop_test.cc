@@ -1,6 +1,8 @@
 // The round loop with clients that answer by heart: what it asks of them, in which order, and what it writes down.
 #include "engine/round_loop.h"
 
+#include <map>
+
 #include "fake_run.h"
 
 namespace muster {
@@ -212,6 +214,16 @@ TEST(RoundLoop, ObserversSeeEveryRoundInOrder) {
   ASSERT_TRUE(again.begin(true).ok());
   EXPECT_EQ(back.seen, never.seen);  // the last to save under the name
 }
+
+// Notes from which model each member started.
+class StartWatcher final : public RoundObserver {
+ public:
+  bool wants_members(std::uint32_t) const override { return true; }
+  void member(const GroupUpdate& update, std::span<const float> start) override {
+    starts[update.members[0].client.value] = start[0];
+  }
+  std::map<std::uint32_t, float> starts;  // of the last round
+};
 
 TEST(RoundLoop, NobodyMeasuresLossesUnasked) {
   FakeFederation federation(std::vector<FakeClient>(3));

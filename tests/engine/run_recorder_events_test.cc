@@ -1,10 +1,9 @@
 // What a run tells as it goes: lines, and events for TensorBoard.
-#include "engine/run_recorder.h"
-
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "engine/run_recorder.h"
 #include "scratch_folder.h"
 
 namespace muster {

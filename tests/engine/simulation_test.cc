@@ -15,13 +15,20 @@ TEST_F(SimulationTest, SeedsMatter) {
 }
 
 TEST_F(SimulationTest, DataAndTrainingMayHaveSeedsOfTheirOwn) {
-  const RunSummary usual = run(images({"seed=1", "rounds=1"}));
-  EXPECT_EQ(run(images({"seed=1", "data.seed=1", "rounds=1"})).signature, usual.signature);
-  EXPECT_NE(run(images({"seed=1", "data.seed=2", "rounds=1"})).signature, usual.signature);
+  const RunSummary usual = run(small({"seed=1", "rounds=1"}));
+  EXPECT_EQ(run(small({"seed=1", "data.seed=1", "rounds=1"})).signature, usual.signature);
+  EXPECT_NE(run(small({"seed=1", "data.seed=2", "rounds=1"})).signature, usual.signature);
 }
 
 TEST_F(SimulationTest, AugmentationReachesTheClients) {
   EXPECT_NE(run(images({"data.augment=true", "rounds=1"})).signature, run(images({"rounds=1"})).signature);
+}
+
+TEST_F(SimulationTest, MembersAreWeighedAsTheRecipeSays) {
+  const Settings groups{"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3", "rounds=1"};
+  Settings uniform = groups;
+  uniform.push_back("aggregation.in-group=uniform");
+  EXPECT_NE(run(small(uniform)).signature, run(small(groups)).signature);
 }
 
 TEST_F(SimulationTest, StateBeyondItsLimitGoesToDiskBeforeAnyCheckpoint) {

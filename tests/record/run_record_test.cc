@@ -61,6 +61,8 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
   summary.train_s = 10;
   summary.eval_s = 11;
   summary.group_s = 12;
+  summary.setup_s = 28;
+  summary.profile_s = 30;
   summary.run = "id";
   summary.recipe = "name";
   summary.seed = 13;
@@ -88,7 +90,7 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
     "quality": {"cov_mean": 22.0, "cpd_median": 23.0, "balance_ratio": 24.0, "covered_classes": 25.0},
     "cost": {"compute_s": 1.0, "comm_s": 2.0, "bytes_up": 33, "bytes_down": 34, "bytes_client_server": 35,
              "bytes_relay": 36, "bytes_edge_cloud": 37, "group_s": 12.0},
-    "time": {"wall_s": 9.0, "train_s": 10.0, "eval_s": 11.0, "samples_trained": 80, "samples_per_s": 8.0},
+    "time": {"wall_s": 9.0, "setup_s": 28.0, "profile_s": 30.0, "group_s": 12.0, "train_s": 10.0, "eval_s": 11.0, "samples_trained": 80, "samples_per_s": 2.0},
     "peak_rss_bytes": 26, "dir": "runs/id", "data": "blobs", "parameters": 27})"));
 }
 

@@ -1,6 +1,7 @@
 // A federation on threads: what is scored with which model, whatever else goes on, and at any number of threads.
 #include "train/local_federation.h"
 
+#include "base/random.h"
 #include "recording_link.h"
 
 namespace muster {
@@ -184,6 +185,58 @@ TEST(LocalFederation, TheRosterTellsWhoComesLate) {
     EXPECT_EQ(roster.train_samples({k}), World::data().train_count({k}));
     EXPECT_EQ(roster.test_samples({k}), World::data().test_count({k}));
   }
+}
+
+TEST(LocalFederation, TheRosterTellsTheEdges) {
+  const auto data = make_federated_data({.source = "blobs", .clients = 6, .edges = 2}, 1);
+  ASSERT_TRUE(data.ok());
+  const auto made = LocalFederation::make(**data, World::network(), {.threads = 1});
+  ASSERT_TRUE(made.ok());
+  const Roster& roster = (*made)->roster();
+  EXPECT_EQ(roster.edges(), 2u);
+  std::vector<std::uint32_t> clients_of_edge(2);
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    EXPECT_EQ(roster.edge({k}), (*data)->edge({k}));
+    ++clients_of_edge[roster.edge({k})];
+  }
+  EXPECT_GT(clients_of_edge[1], 0u);
+}
+
+TEST(LocalFederation, ChainsAreShuffledByItsSeed) {
+  LocalFederationOptions options;
+  options.seed = 7;
+  options.training = {.mode = "sequential", .passes = 1, .shuffle = true};
+  World world(1, options);
+  const std::vector<ClientId> clients = clients_up_to(6);
+  const std::vector<float> start = World::model(1);
+  std::vector<std::uint32_t> order;
+  const std::vector<GroupTask> tasks{{.group = {3}, .members = clients}};
+  ASSERT_TRUE(world.federation
+                  ->train({.round = 2, .models = {start}}, tasks,
+                          {.group =
+                               [&](GroupUpdate& update) {
+                                 for (const MemberReport& member : update.members) order.push_back(member.client.value);
+                               }})
+                  .ok());
+  std::vector<std::uint32_t> expected{0, 1, 2, 3, 4, 5};
+  Stream stream({.seed = 7, .purpose = Purpose::kClientOrder, .round = 2, .id = 3, .part = 0});
+  stream.shuffle(std::span(expected));
+  EXPECT_EQ(order, expected);
+}
+
+TEST(LocalFederation, WhatWasScoredBesideOneTrainingIsNotScoredAgainBesideTheNext) {
+  World world(1);
+  std::vector<std::vector<float>> models{World::model(1)};
+  const std::vector<ClientId> clients = clients_up_to(3);
+  const std::vector<float> start = World::model(1);
+  const std::vector<double> expected = losses(world.evaluate(World::request(models)));
+  world.federation->begin_evaluation(World::request(models));
+  ASSERT_TRUE(world.train(clients, start, false).ok());
+  std::ranges::copy(World::model(2), models[0].begin());
+  ASSERT_TRUE(world.train(clients, start, false).ok());
+  auto result = world.federation->end_evaluation();
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(losses(*result), expected);
 }
 
 TEST(LocalFederation, WhetherStragglersCountDependsOnObjectiveAndRecipe) {
