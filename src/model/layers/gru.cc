@@ -5,14 +5,11 @@
 
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/gru_kernels.h"
+#include "model/layers/recurrent.h"
 #include "model/layers/time_major.h"
 
 namespace muster {
 namespace {
-
-DenseShape matrix(std::uint32_t in, std::uint32_t out) {
-  return {.in = in, .out = out, .out_padded = static_cast<std::uint32_t>(padded(out)), .block = in};
-}
 
 struct Work {
   const DenseKernels* dense;
@@ -87,55 +84,10 @@ struct Work {
   }
 };
 
-class Gru : public Layer {
+class Gru : public Recurrent {
  public:
   Gru(std::string name, Shape input, std::uint32_t units, bool every_word)
-      : Layer(std::move(name)),
-        words_(input.width),
-        units_(units),
-        every_word_(every_word),
-        input_(matrix(input.channels, 3 * units)),
-        recurrent_(matrix(units, 3 * units)) {}
-
-  Shape output() const override { return {1, every_word_ ? words_ : 1, units_}; }
-  std::uint64_t forward_macs() const override {
-    return std::uint64_t{words_} * 3 * units_ * (std::uint64_t{input_.in} + units_);
-  }
-  Request request(std::uint32_t) const override { return {Format::kChannels, 0}; }
-
-  std::vector<TensorSpec> tensors() const override {
-    const std::uint32_t gates = 3 * units_;
-    const std::uint32_t fan_in = input_.in + units_;
-    return {{name() + ".input_weight", {input_.in, gates}, TensorRole::kWeight, units_, fan_in, gates},
-            {name() + ".recurrent_weight", {units_, gates}, TensorRole::kWeight, units_, fan_in, gates},
-            {name() + ".bias", {gates}, TensorRole::kBias, units_, fan_in, gates},
-            {name() + ".recurrent_bias", {units_}, TensorRole::kBias, units_, fan_in, gates}};
-  }
-
-  std::size_t packed_size() const override {
-    return input_.packed() + recurrent_.packed() + input_.out_padded + padded(units_);
-  }
-
-  void pack(const float* flat, float* packed) const override {
-    const std::size_t gates = input_.out;
-    dense_kernels().pack(input_, flat, packed);
-    dense_kernels().pack(recurrent_, flat + input_.in * gates, packed + input_.packed());
-    float* bias = packed + input_.packed() + recurrent_.packed();
-    std::fill(bias, packed + packed_size(), 0.0f);
-    const float* from = flat + (input_.in + units_) * gates;
-    std::memcpy(bias, from, gates * sizeof(float));
-    std::memcpy(bias + input_.out_padded, from + gates, units_ * sizeof(float));
-  }
-
-  void unpack(const float* packed, float* flat) const override {
-    const std::size_t gates = input_.out;
-    dense_kernels().unpack(input_, packed, flat);
-    dense_kernels().unpack(recurrent_, packed + input_.packed(), flat + input_.in * gates);
-    const float* bias = packed + input_.packed() + recurrent_.packed();
-    float* to = flat + (input_.in + units_) * gates;
-    std::memcpy(to, bias, gates * sizeof(float));
-    std::memcpy(to + gates, bias + input_.out_padded, units_ * sizeof(float));
-  }
+      : Recurrent(std::move(name), input, units, every_word, {.gates = 3, .recurrent_bias = true}) {}
 
   Activation compile(Compiler& compiler, const Activation& in, const Request& want) const override {
     const std::size_t places = std::size_t{words_} * compiler.max_batch();
@@ -165,13 +117,6 @@ class Gru : public Layer {
     return_gradient(compiler, in, work.in);
     return deliver_time_major(compiler, output(), words_, work.h, work.dh, want);
   }
-
- private:
-  std::uint32_t words_;
-  std::uint32_t units_;
-  bool every_word_;
-  DenseShape input_;
-  DenseShape recurrent_;
 };
 
 }  // namespace

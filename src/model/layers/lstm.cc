@@ -6,59 +6,18 @@
 #include "base/check.h"
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/lstm_kernels.h"
+#include "model/layers/recurrent.h"
 #include "model/layers/time_major.h"
 
 namespace muster {
 namespace {
 
-DenseShape matrix(std::uint32_t in, std::uint32_t out) {
-  return {.in = in, .out = out, .out_padded = static_cast<std::uint32_t>(padded(out)), .block = in};
-}
-
 // Everything over time is kept time-major, [words][batch][...]: then the input product of all words and the gradient of
 // both matrices are one product each, and the recurrent product of a word reads and writes whole blocks.
-class Lstm : public Layer {
+class Lstm : public Recurrent {
  public:
   Lstm(std::string name, Shape input, std::uint32_t units, bool every_word)
-      : Layer(std::move(name)),
-        words_(input.width),
-        units_(units),
-        every_word_(every_word),
-        input_(matrix(input.channels, 4 * units)),
-        recurrent_(matrix(units, 4 * units)) {}
-
-  Shape output() const override { return {1, every_word_ ? words_ : 1, units_}; }
-  std::uint64_t forward_macs() const override {
-    return std::uint64_t{words_} * 4 * units_ * (std::uint64_t{input_.in} + units_);
-  }
-  Request request(std::uint32_t) const override { return {Format::kChannels, 0}; }
-
-  std::vector<TensorSpec> tensors() const override {
-    const std::uint32_t gates = 4 * units_;
-    const std::uint32_t fan_in = input_.in + units_;
-    return {{name() + ".input_weight", {input_.in, gates}, TensorRole::kWeight, units_, fan_in, gates},
-            {name() + ".recurrent_weight", {units_, gates}, TensorRole::kWeight, units_, fan_in, gates},
-            {name() + ".bias", {gates}, TensorRole::kBias, units_, fan_in, gates}};
-  }
-
-  std::size_t packed_size() const override { return input_.packed() + recurrent_.packed() + input_.out_padded; }
-
-  void pack(const float* flat, float* packed) const override {
-    const std::size_t gates = input_.out;
-    dense_kernels().pack(input_, flat, packed);
-    dense_kernels().pack(recurrent_, flat + input_.in * gates, packed + input_.packed());
-    float* bias = packed + input_.packed() + recurrent_.packed();
-    std::memcpy(bias, flat + (input_.in + units_) * gates, gates * sizeof(float));
-    std::fill(bias + gates, bias + input_.out_padded, 0.0f);
-  }
-
-  void unpack(const float* packed, float* flat) const override {
-    const std::size_t gates = input_.out;
-    dense_kernels().unpack(input_, packed, flat);
-    dense_kernels().unpack(recurrent_, packed + input_.packed(), flat + input_.in * gates);
-    std::memcpy(flat + (input_.in + units_) * gates, packed + input_.packed() + recurrent_.packed(),
-                gates * sizeof(float));
-  }
+      : Recurrent(std::move(name), input, units, every_word, {.gates = 4}) {}
 
   Activation compile(Compiler& compiler, const Activation& in, const Request& want) const override {
     Work work;
@@ -172,12 +131,6 @@ class Lstm : public Layer {
                          begin_update(pass, offset + end, input.out_padded));
     }
   };
-
-  std::uint32_t words_;
-  std::uint32_t units_;
-  bool every_word_;
-  DenseShape input_;
-  DenseShape recurrent_;
 };
 
 }  // namespace
