@@ -102,6 +102,7 @@ struct DataOptions {
   bool merge_test = false;              // the source's test set joins the training samples before they are divided
   std::uint32_t edges = 1;
   std::uint32_t exemplars = 0;    // per class, taken from the test set for the server
+  bool fewer_exemplars = false;   // as many of them as the rarest class has, with a note, instead of an error
   bool augment = false;           // random crop (padding 4) and flip, for training images
   std::optional<bool> normalize;  // standardise on the training part; default: what the source is used with
   std::string label = "label";    // csv column or npz array

@@ -57,6 +57,7 @@ class StoredData final : public FederatedData {
     options.source = raw_.preparation.source;
     options.partition = law_->name;
     options.clients = clients();
+    options.exemplars = exemplars_per_class_;
     if (law_->has_key("alpha")) options.alpha = alpha_of(options);
     if (law_->has_key("rotations")) options.rotations = rotations_of(options);
     // Where the source's own test rows are the clients', no fraction says so.
@@ -83,6 +84,7 @@ class StoredData final : public FederatedData {
   std::vector<std::uint32_t> exemplars_;
   std::uint32_t edges_ = 1;
   const PartitionLaw* law_ = nullptr;
+  std::uint32_t exemplars_per_class_ = 0;
   std::optional<double> cut_fraction_;  // of each client's rows: its test; none: those that the source has for it
   std::string summary_;
 };
@@ -370,10 +372,27 @@ class Divider {
                                             count > 5 ? ", ..." : ""));
   }
 
+  // How many test samples of every class the server gets.
+  Result<std::uint32_t> exemplars_per_class(const Samples& samples) {
+    std::vector<std::uint32_t> held(samples.classes, 0);
+    for (const std::uint32_t row : data_->global_test_) ++held[static_cast<std::size_t>(samples.labels[row])];
+    const auto rarest = static_cast<std::uint32_t>(std::ranges::min_element(held) - held.begin());
+    if (held[rarest] >= options_.exemplars) return options_.exemplars;
+    if (!options_.fewer_exemplars || held[rarest] == 0) {
+      return usage_error("data.exemplars: {}, but class {} has only {} test samples", options_.exemplars,
+                         shown_text(data_->class_name(rarest)), held[rarest]);
+    }
+    data_->raw_.notes.push_back(
+        fmt::format("data.exemplars: {} instead of {}, because class {} has no more test samples", held[rarest],
+                    options_.exemplars, shown_text(data_->class_name(rarest))));
+    return held[rarest];
+  }
+
   Status take_exemplars() {
-    const std::uint32_t wanted = options_.exemplars;
-    if (wanted == 0) return {};
+    if (options_.exemplars == 0) return {};
     const Samples& samples = *data_->global_samples_;
+    MUSTER_ASSIGN(const std::uint32_t wanted, exemplars_per_class(samples));
+    data_->exemplars_per_class_ = wanted;
     std::vector<std::uint32_t> shuffled = data_->global_test_;
     Stream stream({.seed = seed_, .purpose = Purpose::kSplit, .part = kExemplars});
     stream.shuffle(std::span(shuffled));
@@ -384,11 +403,6 @@ class Divider {
         ++count;
         removed[row] = true;
         data_->exemplars_.push_back(row);
-      }
-    }
-    for (std::uint32_t c = 0; c < samples.classes; ++c) {
-      if (taken[c] < wanted) {
-        return usage_error("data.exemplars: {}, but class {} has only {} test samples", wanted, c, taken[c]);
       }
     }
     std::ranges::sort(data_->exemplars_, [&](std::uint32_t a, std::uint32_t b) {

@@ -15,11 +15,6 @@ namespace {
 // A group of about this many clients is worth its name, whatever the federation's size.
 constexpr std::uint32_t kClientsOfGroup = 5;
 
-bool set_by_user(const Recipe& recipe, std::string_view key) {
-  return std::ranges::any_of(
-      recipe.given, [&](const GivenKey& given) { return given.key == key && given.by == GivenKey::By::kSetting; });
-}
-
 // A number of the recipe and what to try in its place when the recipe is refused. `lower` changes the recipe and
 // returns true, or leaves it as it is: then this number is not what is wrong, or cannot be lower.
 struct Adjustable {
@@ -137,6 +132,11 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
 }
 
 }  // namespace
+
+bool set_by_user(const Recipe& recipe, std::string_view key) {
+  return std::ranges::any_of(
+      recipe.given, [&](const GivenKey& given) { return given.key == key && given.by == GivenKey::By::kSetting; });
+}
 
 bool brings_own_data(const Recipe& recipe) {
   if (!set_by_user(recipe, "data.source")) return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/samples.h"
@@ -11,6 +12,8 @@
 
 namespace muster {
 
+// Whether a setting, not a file, gave the key.
+[[nodiscard]] bool set_by_user(const Recipe& recipe, std::string_view key);
 // Whether a setting replaced the recipe's data by files of the user's own.
 [[nodiscard]] bool brings_own_data(const Recipe& recipe);
 

@@ -220,6 +220,7 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
   }
   resolve_paths(recipe, {});
   give_way_to_settings(recipe);
+  recipe.data.fewer_exemplars = brings_own_data(recipe) && !set_by_user(recipe, "data.exemplars");
   return {};
 }
 

@@ -26,6 +26,32 @@ TEST_P(OwnData, RunsWithItsPlaceAndItsColumnsGiven) {
   EXPECT_EQ(run(*resolved).signature, summary.signature);
 }
 
+// One in forty rows is of a third class: fewer test samples of it than FedSeq's recipe wants as exemplars.
+TEST_F(SimulationTest, ARareClassOfOnesOwnDataMakesFewerExemplars) {
+  std::string table = "site,x,label\n";
+  for (int i = 0; i < 400; ++i) table += fmt::format("{},{},{}\n", i % 4, i, i % 40 == 0 ? "rare" : i % 2 ? "a" : "b");
+  const auto path = folder_.write("rare.csv", table);
+  Recipe recipe = *load_recipe("fedseq");
+  for (const std::string& setting :
+       {std::string("data.source=csv"), "data.path=" + path.string(), std::string("data.client=site"),
+        std::string("data.test-fraction=0.5"), std::string("rounds=1")}) {
+    ASSERT_TRUE(apply_setting(recipe, setting).ok()) << setting;
+  }
+  SimulationOptions noted = options();
+  std::vector<std::string> said;
+  noted.say = [&](const std::string& text) { said.push_back(text); };
+  const auto summary = simulate(recipe, noted);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_THAT(said, testing::Contains(testing::HasSubstr("data.exemplars: ")));
+  const auto resolved = load_recipe((summary->dir / "recipe.toml").string());
+  ASSERT_TRUE(resolved.ok());
+  EXPECT_LT(resolved->data.exemplars, 10u);
+  EXPECT_EQ(run(*resolved).signature, summary->signature);
+
+  ASSERT_TRUE(apply_setting(recipe, "data.exemplars=10").ok());
+  EXPECT_THAT(simulate(recipe, options()).error().message, testing::HasSubstr("class rare has only"));
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> names;
   for (const BuiltInRecipe& recipe : built_in_recipes()) names.emplace_back(recipe.name);
