@@ -173,6 +173,7 @@ Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedDa
   std::vector<std::string> notes = data.notes();
   std::ranges::move(fit_to_own_data(recipe, facts, data.shape()), std::back_inserter(notes));
   MUSTER_TRY(check_recipe_for(recipe, facts));
+  MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes()));
   resolve_for_data(recipe, facts, data);
   return notes;
 }

@@ -319,6 +319,15 @@ TEST_F(Cli, HelpAndVersionGoToStdout) {
   EXPECT_THAT(muster({"run", "--help"}).out, HasSubstr("Example"));
 }
 
+TEST_F(Cli, ShowTellsTheShapesOfANetworkOrWhyItDoesNotFit) {
+  const auto shown = [&](const std::string& layers) {
+    return muster({"show", "fedavg", "--set", "data.source=blobs", "--set", "model.name=layers", "--set",
+                   "model.layers=" + layers});
+  };
+  EXPECT_THAT(shown(R"(["dense 7", "relu"])").out, HasSubstr("# dense 7"));
+  EXPECT_THAT(shown(R"(["max-pool 200"])").out, HasSubstr("# will be refused: model.layers[0]: max-pool 200 on"));
+}
+
 TEST_F(Cli, ListAndShow) {
   const auto json = nlohmann::json::parse(muster({"list", "--json"}).out);
   for (const char* stage : {"recipes", "models", "data", "metrics", "aggregation", "objective"}) {
