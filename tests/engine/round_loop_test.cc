@@ -103,6 +103,16 @@ TEST(RoundLoop, EvaluatesEveryFewRoundsAndAtTheEnd) {
   EXPECT_EQ(federation.evaluations.size(), 3u);
 }
 
+TEST(RoundLoop, ProfilesThatTheNetworkCannotGiveAreRefusedBeforeAnEvent) {
+  Recipe recipe = by_event();
+  recipe.profile = {.kind = "classifier-weights", .layers = "last-two"};
+  FakeFederation federation(uneven(), recipe.profile);
+  FakeRun run(recipe, federation);
+  const Status status = run.begin();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "profile.layers: \"last-two\", but the network has 1 dense layer at its end");
+}
+
 TEST(RoundLoop, AnInterruptedRunIsNotEvaluatedAtItsEnd) {
   FakeFederation federation(std::vector<FakeClient>(3));
   federation.test_samples = 100;
