@@ -17,10 +17,15 @@ ClientId Roster::add(const ClientInfo& client) {
   const std::size_t before = train_samples_.size();
   train_samples_.push_back(client.train_samples);
   test_samples_.push_back(client.test_samples);
+  append(validation_samples_, before, 0u, client.validation_samples);
   append(edge_, before, 0u, client.edge);
   append(since_round_, before, 1u, client.since_round);
   append(names_, before, std::string(), client.name);
   return {static_cast<std::uint32_t>(before)};
+}
+
+std::string Roster::class_name(std::uint32_t label) const {
+  return label < class_names_.size() ? class_names_[label] : std::to_string(label);
 }
 
 bool Roster::anybody(std::uint32_t round) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,27 +16,35 @@ struct ClientInfo {
   std::string name;  // "" = it has none
   std::uint32_t train_samples = 0;
   std::uint32_t test_samples = 0;
+  std::uint32_t validation_samples = 0;
   std::uint32_t edge = 0;
   std::uint32_t since_round = 1;  // the first round in which it is there
 };
 
-// A client costs eight bytes, and more only where names, edges or rounds differ between clients.
+// A client costs eight bytes, and more only where names, validation samples, edges or rounds differ between clients.
 class Roster {
  public:
   Roster() = default;
   Roster(Shape shape, std::uint32_t classes, std::uint32_t edges) : shape_(shape), classes_(classes), edges_(edges) {}
 
+  // What the classes are called, in their order; empty: they have no names.
+  void set_class_names(std::vector<std::string> names) { class_names_ = std::move(names); }
   // The next client; ids are given in order.
   ClientId add(const ClientInfo& client);
 
   [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(train_samples_.size()); }
   [[nodiscard]] Shape shape() const { return shape_; }
   [[nodiscard]] std::uint32_t classes() const { return classes_; }
+  // Its number where it has no name. May hold any bytes.
+  [[nodiscard]] std::string class_name(std::uint32_t label) const;
   [[nodiscard]] std::uint32_t edges() const { return edges_; }
 
   // Of one client. Precondition: client.value < clients().
   [[nodiscard]] std::uint32_t train_samples(ClientId client) const { return train_samples_[client.value]; }
   [[nodiscard]] std::uint32_t test_samples(ClientId client) const { return test_samples_[client.value]; }
+  [[nodiscard]] std::uint32_t validation_samples(ClientId client) const {
+    return validation_samples_.empty() ? 0 : validation_samples_[client.value];
+  }
   [[nodiscard]] std::uint32_t edge(ClientId client) const { return edge_.empty() ? 0 : edge_[client.value]; }
   [[nodiscard]] std::uint32_t since_round(ClientId client) const {
     return since_round_.empty() ? 1 : since_round_[client.value];
@@ -44,6 +53,8 @@ class Roster {
     return names_.empty() ? std::string() : names_[client.value];
   }
 
+  // Whether any client has validation samples.
+  [[nodiscard]] bool validates() const { return !validation_samples_.empty(); }
   // There, and with samples to train on.
   [[nodiscard]] bool may_train(ClientId client, std::uint32_t round) const {
     return train_samples(client) > 0 && since_round(client) <= round;
@@ -62,9 +73,11 @@ class Roster {
   std::vector<std::uint32_t> train_samples_;
   std::vector<std::uint32_t> test_samples_;
   // Empty while all are alike.
+  std::vector<std::uint32_t> validation_samples_;
   std::vector<std::uint32_t> edge_;
   std::vector<std::uint32_t> since_round_;
   std::vector<std::string> names_;
+  std::vector<std::string> class_names_;
 };
 
 }  // namespace muster

@@ -227,20 +227,23 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
   }
 }
 
-Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version) {
+Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version,
+                                 const Details& details) {
   if (version == 0 || version != loaded_version_) {
     const Stopwatch watch(timed(&SolverTimes::evaluate_s));
     executor_.set_times(nullptr);
     executor_.load(model);
     loaded_version_ = version;
   }
-  return evaluate_loaded(view);
+  return evaluate_loaded(view, details);
 }
 
-Evaluation LocalSolver::evaluate_loaded(const SampleView& view) {
+Evaluation LocalSolver::evaluate_loaded(const SampleView& view, const Details& details) {
   const Stopwatch watch(timed(&SolverTimes::evaluate_s));
   executor_.set_times(nullptr);
   Evaluation total{.samples = view.size()};
+  const std::size_t width = executor_.network().outputs();
+  PredictionCounter counter(details, executor_.network().classes());
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
   for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
     const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(kEvaluationBatch, view.size() - at));
@@ -249,7 +252,12 @@ Evaluation LocalSolver::evaluate_loaded(const SampleView& view) {
     const BatchResult result = executor_.evaluate(batch);
     total.correct += result.correct;
     total.loss_sum += result.loss_sum;
+    if (!details.any()) continue;
+    outputs_.resize(batch * width);
+    executor_.logits(batch, outputs_);
+    counter.add(outputs_, width, {executor_.labels(batch), batch});
   }
+  if (details.any()) total.predictions = std::make_shared<const Predictions>(std::move(counter).finish());
   return total;
 }
 
@@ -283,7 +291,7 @@ void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleVie
 }
 
 Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, ClientId client, bool own_model,
-                                                std::uint64_t version) {
+                                                std::uint64_t version, HeldOut held_out, const Details& details) {
   if (own_model) {
     own_model_.resize(executor_.network().size());
     MUSTER_ASSIGN(const bool present, states_.get(client, kModelSlot, own_model_));
@@ -296,9 +304,9 @@ Result<Evaluation> LocalSolver::evaluate_client(std::span<const float> model, Cl
   SampleView view;
   {
     const Stopwatch making(timed(&SolverTimes::evaluate_s));
-    view = data_.test(client, buffer_);
+    view = held_out == HeldOut::kTest ? data_.test(client, buffer_) : data_.validation(client, buffer_);
   }
-  return evaluate(model, view, version);
+  return evaluate(model, view, version, details);
 }
 
 }  // namespace muster

@@ -30,16 +30,18 @@ class LocalSolver {
 
   // Evaluates `model` on the view. `version` tells models apart: one that is not 0 and was loaded last is not loaded
   // again, so equal versions must mean equal values.
-  [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version = 0);
+  [[nodiscard]] Evaluation evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version = 0,
+                                    const Details& details = {});
   // Each model on all of the client's own training samples, without augmentation.
   [[nodiscard]] std::vector<Evaluation> evaluate_training(const RowsView<float>& models, ClientId client);
   // The outputs before the softmax, a row of network().outputs() per sample, and the samples' labels.
   void evaluate_outputs(std::span<const float> model, const SampleView& view, std::span<float> outputs,
                         std::span<std::int32_t> labels);
-  // On the client's own test samples; with `own_model` the client's own model where it has one, else `model`,
-  // which must then be given.
+  // On the client's own test or validation samples; with `own_model` the client's own model where it has one, else
+  // `model`, which must then be given.
   [[nodiscard]] Result<Evaluation> evaluate_client(std::span<const float> model, ClientId client, bool own_model,
-                                                   std::uint64_t version = 0);
+                                                   std::uint64_t version = 0, HeldOut held_out = HeldOut::kTest,
+                                                   const Details& details = {});
 
   [[nodiscard]] const Network& network() const { return executor_.network(); }
   [[nodiscard]] const FederatedData& data() const { return data_; }
@@ -51,7 +53,7 @@ class LocalSolver {
   [[nodiscard]] double* timed(double SolverTimes::*seconds) { return times_ ? &(times_->*seconds) : nullptr; }
   [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
   // Of the model that is loaded.
-  [[nodiscard]] Evaluation evaluate_loaded(const SampleView& view);
+  [[nodiscard]] Evaluation evaluate_loaded(const SampleView& view, const Details& details = {});
   // Makes all of the client's samples, in order, the executor's fixed rows.
   void begin_fixed_rows(const SampleView& view);
   // The mean gradient over all of the client's samples at the loaded model.
@@ -73,6 +75,7 @@ class LocalSolver {
   std::vector<std::int32_t> fixed_labels_;
   ObjectiveTerm term_;
   std::vector<float> own_model_;
+  std::vector<float> outputs_;
   std::vector<float> state_;
   std::vector<float> next_state_;
   std::vector<float> full_gradient_;

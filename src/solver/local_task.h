@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "base/ids.h"
 #include "clients/dropped.h"
+#include "solver/predictions.h"
 
 namespace muster {
 
@@ -46,10 +48,14 @@ struct TrainTask {
   std::optional<LocalWork> trial;
 };
 
+// Samples that are kept from training, and what for.
+enum class HeldOut { kTest, kValidation };
+
 struct Evaluation {
   std::uint64_t samples = 0;
   std::uint64_t correct = 0;
   double loss_sum = 0;
+  std::shared_ptr<const Predictions> predictions = {};  // where details were asked for, else null
 };
 
 }  // namespace muster

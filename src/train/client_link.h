@@ -18,6 +18,8 @@ struct EvaluateTask {
   std::span<const float> model;
   std::uint64_t version = 0;  // of the model: equal numbers mean equal values; 0 = not known
   bool own_model = false;     // the client's own model where it has one
+  HeldOut held_out = HeldOut::kTest;
+  Details details = {};
 };
 
 using EvaluateReply = std::variant<Evaluation, Dropped>;
@@ -31,7 +33,7 @@ class ClientLink {
   [[nodiscard]] virtual Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) = 0;
   // "Tell your profile." An error also if it is neither the recipe's kind nor losses.
   [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
-  // "Evaluate this model on your own test samples."
+  // "Evaluate this model on your own test or validation samples."
   [[nodiscard]] virtual Result<EvaluateReply> evaluate(const EvaluateTask& task) = 0;
 };
 

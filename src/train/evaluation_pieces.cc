@@ -32,19 +32,24 @@ void EvaluationPieces::begin(const EvaluationRequest& request) {
 }
 
 std::uint32_t EvaluationPieces::global_pieces() const {
-  return request_->global.empty() ? 0 : pieces_of(data_.global_test().size(), kPiece);
+  return request_->global.empty() ? 0 : pieces_of(global_samples().size(), kPiece);
 }
 
 std::uint32_t EvaluationPieces::client_pieces() const {
   return pieces_of(request_->clients.size(), kClientsPerPiece);
 }
 
+SampleView EvaluationPieces::global_samples() const {
+  return request_->held_out == HeldOut::kTest ? data_.global_test() : data_.global_validation();
+}
+
 Status EvaluationPieces::work(std::uint32_t worker, std::uint32_t piece) {
   const Stopwatch watch(&seconds_[piece]);
   if (piece >= global_pieces()) return work_clients(worker, piece - global_pieces());
-  SampleView view = data_.global_test();
+  SampleView view = global_samples();
   view.rows = view.rows.subspan(piece * kPiece, std::min(kPiece, view.size() - piece * kPiece));
-  of_global_[piece] = solvers_[worker]->evaluate(request_->global, view, version_ + request_->models.size());
+  of_global_[piece] =
+      solvers_[worker]->evaluate(request_->global, view, version_ + request_->models.size(), request_->global_details);
   return {};
 }
 
@@ -55,7 +60,9 @@ Status EvaluationPieces::work_clients(std::uint32_t worker, std::uint32_t piece)
     MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = request_->clients[i],
                                                             .model = request_->models[model],
                                                             .version = version_ + model,
-                                                            .own_model = request_->own_models}));
+                                                            .own_model = request_->own_models,
+                                                            .held_out = request_->held_out,
+                                                            .details = request_->details}));
   }
   return {};
 }
@@ -64,7 +71,10 @@ EvaluationResult EvaluationPieces::end() {
   EvaluationResult result{.clients = std::move(of_clients_)};
   if (!request_->global.empty()) {
     result.global.emplace();
-    for (const Evaluation& piece : of_global_) result.global->add(piece);
+    for (const Evaluation& piece : of_global_) {
+      result.global->add(piece);
+      if (piece.predictions) result.global->predictions.append(*piece.predictions);
+    }
   }
   return result;
 }

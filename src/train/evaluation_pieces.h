@@ -30,6 +30,7 @@ class EvaluationPieces {
  private:
   [[nodiscard]] std::uint32_t global_pieces() const;
   [[nodiscard]] std::uint32_t client_pieces() const;
+  [[nodiscard]] SampleView global_samples() const;
   Status work_clients(std::uint32_t worker, std::uint32_t piece);
 
   const FederatedData& data_;

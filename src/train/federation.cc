@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "train/evaluation_check.h"
 #include "train/profile_collector.h"
 #include "train/update_check.h"
 
@@ -80,6 +81,8 @@ void Federation::begin_evaluation(EvaluationRequest request) {
   MUSTER_CHECK(!evaluation_, "an evaluation is under way");
   MUSTER_CHECK(request.clients.size() == request.model_of.size(), "{} clients, {} models", request.clients.size(),
                request.model_of.size());
+  MUSTER_CHECK(network_->classes() == 2 || (!request.details.scores && !request.global_details.scores),
+               "scores of {} classes", network_->classes());
   evaluation_ = std::move(request);
   do_begin_evaluation(*evaluation_);
 }
@@ -95,8 +98,11 @@ Result<EvaluationResult> Federation::end_evaluation() {
   for (std::size_t i = 0; i < request.clients.size(); ++i) {
     const auto* const told = std::get_if<Evaluation>(&result->clients[i]);
     if (!told) continue;
-    if (told->samples != roster().test_samples(request.clients[i]) || told->correct > told->samples) {
-      result->clients[i] = Dropped{request.clients[i], DropReason::kMalformed};
+    const bool tests = request.held_out == HeldOut::kTest;
+    const ClientId client = request.clients[i];
+    const std::uint32_t samples = tests ? roster().test_samples(client) : roster().validation_samples(client);
+    if (!adds_up(*told, samples, request.details, network_->classes())) {
+      result->clients[i] = Dropped{client, DropReason::kMalformed};
     }
   }
   return result;

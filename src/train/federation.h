@@ -44,18 +44,23 @@ struct CollectedProfiles {
 
 // Which models are scored, and where. Borrowed until the evaluation ends.
 struct EvaluationRequest {
-  std::span<const float> global;               // scored on the server's test set; empty: it is not asked for
-  std::vector<std::span<const float>> models;  // what clients score on their own test samples
+  HeldOut held_out = HeldOut::kTest;           // which samples
+  std::span<const float> global;               // scored on the server's samples; empty: it is not asked for
+  Details global_details = {};                 // of it
+  std::vector<std::span<const float>> models;  // what clients score on their own samples
   std::vector<ClientId> clients;               // who is asked, each once
   std::vector<std::uint32_t> model_of;         // of each of `clients`: its place in `models`
   bool own_models = false;                     // clients score the models they keep, where they have one
+  Details details = {};                        // of every client
 };
 
 struct Score {
   std::uint64_t samples = 0;
   std::uint64_t correct = 0;
   double loss_sum = 0;
+  Predictions predictions = {};
 
+  // The sums.
   void add(const Evaluation& piece);
   [[nodiscard]] double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
   [[nodiscard]] double loss() const { return loss_sum / static_cast<double>(samples); }
@@ -98,8 +103,10 @@ class Federation {
   [[nodiscard]] bool evaluating() const { return evaluation_.has_value(); }
   [[nodiscard]] Result<EvaluationResult> end_evaluation();
   [[nodiscard]] Result<EvaluationResult> evaluate(EvaluationRequest request);
-  // The number of samples of the server's test set, and what clients are sent as exemplars.
+  // The number of samples that the server has itself, for tests and for validation, and what clients are sent as
+  // exemplars.
   [[nodiscard]] virtual std::size_t global_test_samples() const = 0;
+  [[nodiscard]] virtual std::size_t global_validation_samples() const { return 0; }
   [[nodiscard]] virtual SampleView exemplars() const = 0;
 
   // What clients remember, or where they remember it, for checkpoints.

@@ -40,6 +40,7 @@ class LocalFederation final : public Federation {
 
   const Roster& roster() const override { return roster_; }
   std::size_t global_test_samples() const override { return data_.global_test().size(); }
+  std::size_t global_validation_samples() const override { return data_.global_validation().size(); }
   SampleView exemplars() const override { return data_.exemplars(); }
   Result<std::string> save() override { return states_->save(); }
   Status restore(std::string_view saved) override { return states_->restore(saved); }

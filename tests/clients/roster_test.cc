@@ -28,6 +28,21 @@ TEST(Roster, RemembersWhatClientsToldWhenTheyJoined) {
   EXPECT_EQ(roster.test_samples({1}), 2u);
 }
 
+TEST(Roster, KnowsValidationSamplesAndNamesOfClasses) {
+  Roster roster({1, 1, 2}, 3, 1);
+  EXPECT_EQ(roster.class_name(1), "1");
+  roster.set_class_names({"cat", "dog"});
+  EXPECT_EQ(roster.class_name(1), "dog");
+  EXPECT_EQ(roster.class_name(2), "2");
+  roster.add({.train_samples = 5});
+  EXPECT_FALSE(roster.validates());
+  EXPECT_EQ(roster.validation_samples({0}), 0u);
+  roster.add({.train_samples = 5, .validation_samples = 2});
+  EXPECT_TRUE(roster.validates());
+  EXPECT_EQ(roster.validation_samples({0}), 0u);
+  EXPECT_EQ(roster.validation_samples({1}), 2u);
+}
+
 TEST(Roster, PresentAreThoseWithSamplesWhoHaveArrived) {
   Roster roster({1, 1, 2}, 2, 1);
   roster.add({.train_samples = 1});

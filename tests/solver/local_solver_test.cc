@@ -1,5 +1,6 @@
 #include "solver/local_solver.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -605,6 +606,35 @@ TEST(LocalSolver, EvaluatesManySamplesInPieces) {
     EXPECT_NEAR(outputs[2 * i + 1], points[i].x0, 1e-5);
     EXPECT_EQ(labels[i], points[i].label);
   }
+}
+
+TEST(LocalSolver, TellsWhatSamplesWereTakenForWhereItIsAsked) {
+  const std::vector<Point> points = many(300);
+  Bench bench({points}, full_batch(), {points});
+  const std::vector<float> model{-1, 1, 0, 0, 0.2f, 0};
+  SampleBuffer buffer;
+  std::vector<float> outputs(600);
+  std::vector<std::int32_t> labels(300);
+  bench.solver.evaluate_outputs(model, bench.data.test(kFirst, buffer), outputs, labels);
+  std::array<std::array<std::uint64_t, 2>, 2> wanted{};
+  std::vector<float> positives;
+  for (std::size_t i = 0; i < 300; ++i) {
+    const bool second = outputs[2 * i + 1] > outputs[2 * i];
+    ++wanted[labels[i] == 1 ? 1 : 0][second ? 1 : 0];
+    if (labels[i] == 1) positives.push_back(outputs[2 * i + 1] - outputs[2 * i]);
+  }
+  const auto told =
+      bench.solver.evaluate_client(model, kFirst, false, 0, HeldOut::kTest, {.predictions = true, .scores = true});
+  ASSERT_TRUE(told.ok());
+  ASSERT_TRUE(told->predictions);
+  for (const PredictionCount& count : told->predictions->counts) {
+    EXPECT_EQ(count.samples, wanted[count.label][count.predicted]);
+    wanted[count.label][count.predicted] = 0;
+  }
+  EXPECT_EQ(wanted, (std::array<std::array<std::uint64_t, 2>, 2>{}));  // none was left out
+  EXPECT_EQ(told->predictions->positive_scores, positives);
+  EXPECT_EQ(told->predictions->negative_scores.size(), 300 - positives.size());
+  EXPECT_FALSE(bench.solver.evaluate_client(model, kFirst, false)->predictions);
 }
 
 TEST(LocalSolver, EvaluatesEachModelOnTheTrainingSamples) {

@@ -15,6 +15,7 @@ struct FakeClient {
   std::uint32_t since_round = 1;
   std::string name = {};
   std::uint32_t edge = 0;
+  std::uint32_t validation_samples = 0;
 };
 
 // A linear model of two inputs and two classes: six numbers.
@@ -50,6 +51,9 @@ class FakeFederation final : public Federation {
     std::vector<std::uint32_t> clients;
     std::vector<std::uint32_t> model_of;
     bool own_models = false;
+    HeldOut held_out = HeldOut::kTest;
+    Details details;
+    Details global_details;
   };
 
   explicit FakeFederation(const std::vector<FakeClient>& clients, const ProfileOptions& profile = {},
@@ -62,6 +66,7 @@ class FakeFederation final : public Federation {
       roster_.add({.name = client.name,
                    .train_samples = client.samples,
                    .test_samples = client.test_samples,
+                   .validation_samples = client.validation_samples,
                    .edge = client.edge,
                    .since_round = client.since_round});
     }
@@ -69,6 +74,8 @@ class FakeFederation final : public Federation {
 
   const Roster& roster() const override { return roster_; }
   std::size_t global_test_samples() const override { return test_samples; }
+  std::size_t global_validation_samples() const override { return validation_samples; }
+  void name_classes(std::vector<std::string> names) { roster_.set_class_names(std::move(names)); }
   SampleView exemplars() const override { return {}; }
   Result<std::string> save() override { return saved; }
   Status restore(std::string_view text) override {
@@ -92,9 +99,17 @@ class FakeFederation final : public Federation {
   std::function<Score(float)> score_global = [this](float) {
     return Score{.samples = test_samples, .correct = 1, .loss_sum = 1};
   };
+  // The same of validation samples.
+  std::function<EvaluateReply(ClientId, float)> validate = [this](ClientId client, float) {
+    return EvaluateReply{Evaluation{.samples = roster_.validation_samples(client), .correct = 1, .loss_sum = 1}};
+  };
+  std::function<Score(float)> validate_global = [this](float) {
+    return Score{.samples = validation_samples, .correct = 1, .loss_sum = 1};
+  };
   std::uint32_t breaks_in = 0;  // the round whose training fails; 0 = none
   bool evaluation_breaks = false;
   std::size_t test_samples = 0;  // of the server
+  std::size_t validation_samples = 0;
   std::string saved = "memory";
 
   std::vector<AskedTraining> trainings;
@@ -102,6 +117,16 @@ class FakeFederation final : public Federation {
   std::vector<AskedEvaluation> evaluations;
 
  private:
+  // All samples are of the first class, and those that are not correct are taken for the second.
+  static std::shared_ptr<const Predictions> made_up(const Evaluation& told, const Details& details) {
+    Predictions predictions;
+    const std::uint64_t wrong = told.samples - told.correct;
+    if (details.predictions && told.correct > 0) predictions.counts.push_back({0, 0, told.correct});
+    if (details.predictions && wrong > 0) predictions.counts.push_back({0, 1, wrong});
+    if (details.scores) predictions.negative_scores.assign(told.samples, 0.0f);
+    return std::make_shared<const Predictions>(std::move(predictions));
+  }
+
   [[nodiscard]] GroupUpdate member_update(const RoundCall& call, const GroupTask& task, ClientId client) {
     GroupUpdate update{.group = task.group};
     if (gone(call.round, client)) {
@@ -172,7 +197,10 @@ class FakeFederation final : public Federation {
   void do_begin_evaluation(const EvaluationRequest& request) override {
     AskedEvaluation asked{.global = {request.global.begin(), request.global.end()},
                           .model_of = request.model_of,
-                          .own_models = request.own_models};
+                          .own_models = request.own_models,
+                          .held_out = request.held_out,
+                          .details = request.details,
+                          .global_details = request.global_details};
     for (const std::span<const float> model : request.models) asked.models.emplace_back(model.begin(), model.end());
     for (const ClientId client : request.clients) asked.clients.push_back(client.value);
     evaluations.push_back(asked);
@@ -181,9 +209,13 @@ class FakeFederation final : public Federation {
     if (evaluation_breaks) return failure("no scores today");
     const AskedEvaluation& asked = evaluations.back();
     EvaluationResult result;
-    if (!asked.global.empty()) result.global = score_global(asked.global[0]);
+    const bool tests = asked.held_out == HeldOut::kTest;
+    if (!asked.global.empty()) result.global = (tests ? score_global : validate_global)(asked.global[0]);
     for (std::size_t i = 0; i < asked.clients.size(); ++i) {
-      result.clients.push_back(score({asked.clients[i]}, asked.models[asked.model_of[i]][0]));
+      const float model = asked.models[asked.model_of[i]][0];
+      result.clients.push_back((tests ? score : validate)({asked.clients[i]}, model));
+      auto* const own = std::get_if<Evaluation>(&result.clients.back());
+      if (own && asked.details.any() && !own->predictions) own->predictions = made_up(*own, asked.details);
     }
     return result;
   }

@@ -214,6 +214,37 @@ TEST(Federation, ScoresThatCannotBeAreDropped) {
   EXPECT_FALSE(result->global);
 }
 
+TEST(Federation, DetailsThatDoNotAddUpAreDropped) {
+  FakeFederation federation({{1, 10}, {1, 10}, {1, 10}});
+  federation.score = [](ClientId client, float) {
+    Predictions told{.counts = {{0, 0, 4}, {1, 0, 6}}, .negative_scores = {}, .positive_scores = {}};
+    if (client.value == 1) told.counts[1].samples = 7;
+    Evaluation own{.samples = 10, .correct = 4, .predictions = std::make_shared<const Predictions>(told)};
+    if (client.value == 2) own.predictions.reset();
+    return EvaluateReply{own};
+  };
+  const std::vector<float> model(6, 1);
+  EvaluationRequest request{.models = {model}, .clients = clients_up_to(3), .model_of = {0, 0, 0}};
+  request.details.predictions = true;
+  const auto result = federation.evaluate(request);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(std::holds_alternative<Evaluation>(result->clients[0]));
+  EXPECT_EQ(std::get<Dropped>(result->clients[1]).reason, DropReason::kMalformed);
+  // What the fake makes up for those who tell none is honest; what nobody asked for is not wanted.
+  EXPECT_TRUE(std::holds_alternative<Evaluation>(result->clients[2]));
+  request.details.predictions = false;
+  EXPECT_EQ(std::get<Dropped>(federation.evaluate(request)->clients[0]).reason, DropReason::kMalformed);
+}
+
+TEST(Federation, ValidationIsOfValidationSamples) {
+  FakeFederation federation({{.test_samples = 10, .validation_samples = 3}, {.test_samples = 10}});
+  const std::vector<float> model(6, 1);
+  EvaluationRequest request{.held_out = HeldOut::kValidation, .models = {model}, .clients = {{0}}, .model_of = {0}};
+  EXPECT_EQ(std::get<Evaluation>(federation.evaluate(request)->clients[0]).samples, 3u);
+  federation.validate = federation.score;  // answers with its tests
+  EXPECT_EQ(std::get<Dropped>(federation.evaluate(request)->clients[0]).reason, DropReason::kMalformed);
+}
+
 TEST(Federation, AnEvaluationThatBrokeIsOver) {
   FakeFederation federation(std::vector<FakeClient>{{1, 10}});
   federation.evaluation_breaks = true;

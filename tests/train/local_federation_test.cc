@@ -109,6 +109,62 @@ TEST(LocalFederation, ScoresAreEqualAtAnyNumberOfThreads) {
   }
 }
 
+// Every pair of classes that the request's models made, with scores left out: there are ten classes.
+std::vector<PredictionCount> counts(const EvaluationResult& result) {
+  std::vector<PredictionCount> all = result.global->predictions.counts;
+  for (const EvaluateReply& reply : result.clients) {
+    const auto& own = std::get<Evaluation>(reply).predictions->counts;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+TEST(LocalFederation, DetailsAreEqualAtAnyNumberOfThreadsAndChangeNoScore) {
+  const std::vector<std::vector<float>> models{World::model(1), World::model(2)};
+  EvaluationRequest request = World::request(models);
+  request.details.predictions = request.global_details.predictions = true;
+  World one(1);
+  const EvaluationResult result = one.evaluate(request);
+  EXPECT_EQ(losses(result), losses(one.evaluate(World::request(models))));
+  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;
+  for (const PredictionCount& count : result.global->predictions.counts) {
+    samples += count.samples;
+    correct += count.label == count.predicted ? count.samples : 0;
+  }
+  EXPECT_EQ(samples, result.global->samples);
+  EXPECT_EQ(correct, result.global->correct);
+  EXPECT_GT(correct, 0u);
+  World three(3);
+  EXPECT_EQ(counts(three.evaluate(request)), counts(result));
+}
+
+TEST(LocalFederation, ValidationSamplesAreScoredByTheServerAndByClients) {
+  const auto data =
+      make_federated_data({.source = "blobs", .partition = "iid", .clients = 5, .validation_fraction = 0.2}, 1);
+  ASSERT_TRUE(data.ok());
+  const auto made = LocalFederation::make(**data, World::network(), {.threads = 1});
+  ASSERT_TRUE(made.ok());
+  Federation& federation = **made;
+  const std::vector<float> model = World::model(1);
+  std::uint64_t samples = 0;
+  EvaluationRequest request{.held_out = HeldOut::kValidation, .global = model, .models = {model}};
+  for (std::uint32_t k = 0; k < 5; ++k) {
+    request.clients.push_back({k});
+    request.model_of.push_back(0);
+    EXPECT_GT(federation.roster().validation_samples({k}), 0u);
+    samples += federation.roster().validation_samples({k});
+  }
+  EXPECT_EQ(federation.global_validation_samples(), samples);
+  const auto result = federation.evaluate(request);
+  ASSERT_TRUE(result.ok());
+  Score all;
+  for (const EvaluateReply& reply : result->clients) all.add(std::get<Evaluation>(reply));
+  EXPECT_EQ(all.samples, samples);
+  EXPECT_EQ(all.correct, result->global->correct);
+  EXPECT_NEAR(all.loss_sum, result->global->loss_sum, 1e-6 * all.loss_sum);
+}
+
 TEST(LocalFederation, AModelThatChangedInPlaceIsLoadedAgain) {
   World world(1);
   std::vector<std::vector<float>> models{World::model(1)};
