@@ -7,7 +7,7 @@
 
 #include "app/commands.h"
 #include "base/file.h"
-#include "engine/predictions.h"
+#include "engine/row_predictions.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -34,7 +34,7 @@ Status predict_rows(const PredictArguments& arguments) {
     Error error = std::move(predicted).error();
     return error.message.starts_with("line ") ? std::move(error).within(arguments.data) : error;
   }
-  const Predictions& predictions = *predicted;
+  const RowPredictions& predictions = *predicted;
   const bool to_stdout = arguments.out.empty() && !arguments.json;
   if (to_stdout || !arguments.out.empty()) {
     const std::string text = predictions_csv(run, rows, predictions);

@@ -57,6 +57,8 @@ std::string ending(const RunSummary& s) {
       return fmt::format("stopped after round {}: target accuracy reached", s.rounds);
     case StopReason::kBudget:
       return fmt::format("stopped after round {}: budget spent", s.rounds);
+    case StopReason::kPatience:
+      return fmt::format("stopped after round {}: validation accuracy no longer rises", s.rounds);
     case StopReason::kDiverged:
       // Either the loss was seen, or no client sends anything that could be merged.
       return fmt::format("stopped after round {}: {} no longer finite", s.rounds,

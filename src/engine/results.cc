@@ -22,9 +22,9 @@ Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolde
   return folder.write_clients(roster.clients(), [&](std::uint32_t k) {
     const bool evaluated = !accuracy.empty() && !std::isnan(accuracy[k]);
     const ClientTally& tally = loop.tallies()[k];
-    return fmt::format("{},{},{},{},{},{},{}", k, csv_cell(roster.name({k})), roster.train_samples({k}),
+    return fmt::format("{},{},{},{},{},{},{},{}", k, csv_cell(roster.name({k})), roster.train_samples({k}),
                        group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), tally.trained, tally.dropped,
-                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "");
+                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "", roster.test_samples({k}));
   });
 }
 
@@ -81,6 +81,14 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   summary.dir = folder.path();
   summary.data = data;
   summary.parameters = federation.network().parameters();
+  summary.kept_round = loop.kept_round();
+  if (const BestRound* const best = loop.best()) {
+    summary.validated = true;
+    summary.validation_best = best->validation_accuracy();
+    summary.validation_best_round = best->round();
+  }
+  summary.sites = loop.final_figures().sites;
+  summary.metrics = loop.final_figures().metrics;
   return summary;
 }
 

@@ -11,7 +11,7 @@
 namespace muster {
 
 Result<StopReason> RoundLoop::run() {
-  std::optional<StopReason> reason = state_.stop_reason(recipe_);
+  std::optional<StopReason> reason = stop_reason();
   while (!reason) {
     if (Status status = next_round(); !status) {
       // The round before is done, whatever became of this one.
@@ -19,7 +19,7 @@ Result<StopReason> RoundLoop::run() {
       return std::move(status).error();
     }
     if (waiting_) continue;
-    reason = state_.stop_reason(recipe_);
+    reason = stop_reason();
     if (!reason && interrupted()) reason = StopReason::kInterrupted;
     if (!reason && state_.round % recipe_.checkpoint_every == 0) MUSTER_TRY(save_checkpoint());
   }
@@ -202,11 +202,18 @@ Status RoundLoop::conclude(RoundRecord record) {
   return enter(result, record);
 }
 
+std::optional<StopReason> RoundLoop::stop_reason() const {
+  const std::optional<StopReason> reason = state_.stop_reason(recipe_);
+  if (reason && reason != StopReason::kRounds) return reason;
+  return best_ && best_->out_of_patience() ? StopReason::kPatience : reason;
+}
+
 // May this round's evaluation go on beside the training of the next one? Not where the next one depends on it, where it
-// reads models that the next one changes on the way, or where something is to be saved first.
+// reads models that the next one changes on the way, where the models may have to be kept, or where something is to be
+// saved first.
 bool RoundLoop::may_wait(const RoundRecord& record) const {
-  return !recipe_.target_accuracy && !models_->per_group() && record.round % recipe_.checkpoint_every != 0 &&
-         !state_.stop_reason(recipe_) && !interrupted();
+  return !recipe_.target_accuracy && !best_ && !models_->per_group() && record.round % recipe_.checkpoint_every != 0 &&
+         !stop_reason() && !interrupted();
 }
 
 Status RoundLoop::settle() {
@@ -222,8 +229,30 @@ Status RoundLoop::enter(const EvaluationResult& result, RoundRecord& record) {
   record.wall_s += result.seconds;
   state_.totals.eval_s += result.seconds + result.beside_training_s;
   state_.totals.train_s -= result.beside_training_s;
+  MUSTER_TRY(validate(record));
   state_.add_evaluation(recipe_, record);
+  keep_if_best(record);
   return complete(record);
+}
+
+// The models of the round that has just been tested, on validation samples.
+Status RoundLoop::validate(RoundRecord& record) {
+  if (!evaluation_->validates()) return {};
+  MUSTER_ASSIGN(const EvaluationResult result,
+                federation_.evaluate(evaluation_->validation_request(*models_, groups_->grouping(), record.round)));
+  evaluation_->enter_validation(result, record);
+  record.wall_s += result.seconds;
+  state_.totals.eval_s += result.seconds;
+  return {};
+}
+
+void RoundLoop::keep_if_best(const RoundRecord& record) {
+  if (!best_ || !best_->add(record)) return;
+  Checkpoint kept{.round = record.round};
+  models_->save(kept);
+  groups_->save(kept);
+  evaluation_->save(kept);
+  best_->keep(std::move(kept));
 }
 
 Status RoundLoop::complete(const RoundRecord& record) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/adaptive_epochs.h"
+#include "engine/best_round.h"
 #include "engine/cost_meter.h"
 #include "engine/groups.h"
 #include "engine/loss_history.h"
@@ -32,6 +33,9 @@ class RoundLoop {
   // The last model of a run that is over, if its round was not evaluated: what the summary says must be of the model
   // that is saved. Not in the checkpoint: a run that goes on after all does not know of it.
   [[nodiscard]] Status evaluate_end(StopReason& reason);
+  // After that: goes back to the models of the best round where the recipe keeps them, and looks closely at the models
+  // that the run leaves, unless it was interrupted. Nothing may be trained any more.
+  [[nodiscard]] Status score_kept(StopReason reason);
 
   // The newest checkpoint that is whole and of this recipe; without any, the run starts anew.
   [[nodiscard]] Status load_checkpoint();
@@ -44,6 +48,11 @@ class RoundLoop {
   [[nodiscard]] const Groups& groups() const { return *groups_; }
   [[nodiscard]] std::span<const ClientTally> tallies() const { return participation_.tallies(); }
   [[nodiscard]] std::span<const float> client_accuracy() const { return evaluation_->client_accuracy(); }
+  // Null where there are no validation samples.
+  [[nodiscard]] const BestRound* best() const { return best_.get(); }
+  // Whose models the run leaves, and what is told of them; without score_kept() the last round, and nothing.
+  [[nodiscard]] std::uint32_t kept_round() const { return kept_round_.value_or(state_.round); }
+  [[nodiscard]] const RunEvaluation::Final& final_figures() const { return final_; }
   [[nodiscard]] std::string signature() const;
   // Of the whole run so far, also before it was resumed.
   [[nodiscard]] double wall_s() const;
@@ -62,10 +71,14 @@ class RoundLoop {
   Status follow_event(RoundRecord& record);
   Status conclude(RoundRecord record);
   void account(GroupsFormed& formed, RoundRecord& record);
+  [[nodiscard]] std::optional<StopReason> stop_reason() const;
   [[nodiscard]] bool may_wait(const RoundRecord& record) const;
   [[nodiscard]] bool interrupted() const { return options_.interrupt && *options_.interrupt; }
   Status settle();
   Status enter(const EvaluationResult& result, RoundRecord& record);
+  Status validate(RoundRecord& record);
+  void keep_if_best(const RoundRecord& record);
+  Status go_back_to(const Checkpoint& kept);
   Status complete(const RoundRecord& record);
   Status save_checkpoint();
   Status restore(const Checkpoint& checkpoint);
@@ -79,7 +92,10 @@ class RoundLoop {
   std::unique_ptr<Groups> groups_;
   std::unique_ptr<Models> models_;
   std::unique_ptr<RunEvaluation> evaluation_;
+  std::unique_ptr<BestRound> best_;
   RunState state_;
+  std::optional<std::uint32_t> kept_round_;
+  RunEvaluation::Final final_;
   std::string last_line_;                  // of rounds.jsonl, as the round left it
   std::optional<RoundRecord> waiting_;     // the round whose evaluation goes on beside the next one's training
   std::optional<std::uint64_t> end_hash_;  // of an evaluation at the end that belongs to no round

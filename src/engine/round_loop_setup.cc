@@ -61,6 +61,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
                                            std::move(initial)));
   MUSTER_ASSIGN(made->evaluation_,
                 RunEvaluation::make(recipe.evaluation, federation, made->models_->per_group(), recipe.seed));
+  if (made->evaluation_->validates()) made->best_ = std::make_unique<BestRound>(recipe);
   MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
   made->cost_ = CostMeter(cost_setting(recipe, federation, objective->has_payload()));
   made->add_observers();
@@ -108,13 +109,41 @@ Status RoundLoop::evaluate_end(StopReason& reason) {
                 federation_.evaluate(evaluation_->request(*models_, groups_->grouping(), state_.round)));
   evaluation_->enter(result, record);
   state_.totals.eval_s += result.seconds;
+  MUSTER_TRY(validate(record));
   state_.add_evaluation(recipe_, record);
+  keep_if_best(record);
   if (reason == StopReason::kRounds && state_.diverged_round > 0) reason = StopReason::kDiverged;
   RunState end;
   end.sign(record);
   end_hash_ = end.chain;
   MUSTER_ASSIGN(const std::string line, with_evaluation(last_line_, record));
   return recorder_.amend(record, line);
+}
+
+Status RoundLoop::score_kept(StopReason reason) {
+  kept_round_ = state_.round;
+  if (best_ && best_->kept()) {
+    kept_round_ = best_->round();
+    MUSTER_TRY(go_back_to(*best_->kept()));
+    state_.totals.accuracy_last = best_->accuracy();
+    state_.totals.loss_last = best_->loss();
+    state_.totals.evaluated_round = best_->round();
+  }
+  if (reason == StopReason::kInterrupted || state_.round == 0) {
+    final_.sites.skipped = "the run was interrupted";
+    return {};
+  }
+  EvaluationRequest request = evaluation_->final_request(*models_, groups_->grouping(), *kept_round_);
+  MUSTER_ASSIGN(const EvaluationResult result, federation_.evaluate(std::move(request)));
+  state_.totals.eval_s += result.seconds;
+  final_ = evaluation_->enter_final(result);
+  return {};
+}
+
+Status RoundLoop::go_back_to(const Checkpoint& kept) {
+  MUSTER_TRY(groups_->restore(kept));
+  MUSTER_TRY(models_->restore(kept, groups_->grouping().count()));
+  return evaluation_->restore(kept);
 }
 
 std::string RoundLoop::signature() const {
@@ -140,6 +169,7 @@ Status RoundLoop::save_checkpoint() {
   models_->save(checkpoint);
   groups_->save(checkpoint);
   evaluation_->save(checkpoint);
+  if (best_) best_->save(checkpoint);
   for (const RoundObserver* const observer : observers_) observer->save(checkpoint);
   MUSTER_ASSIGN(std::string clients, federation_.save());
   checkpoint.put_string("states", std::move(clients));
@@ -175,9 +205,12 @@ Status RoundLoop::restore(const Checkpoint& checkpoint) {
   if (checkpoint.round > 0 && (!one_line || round_of(last_line) != checkpoint.round)) {
     return failure("checkpoint of round {} holds no record of that round", checkpoint.round);
   }
-  MUSTER_TRY(groups_->restore(checkpoint));
-  MUSTER_TRY(models_->restore(checkpoint, groups_->grouping().count()));
-  MUSTER_TRY(evaluation_->restore(checkpoint));
+  if (best_) {
+    MUSTER_TRY(best_->restore(checkpoint));
+    // Whether they can be gone back to must be known now, not when the run is over.
+    if (best_->kept()) MUSTER_TRY(go_back_to(*best_->kept()));
+  }
+  MUSTER_TRY(go_back_to(checkpoint));
   for (RoundObserver* const observer : observers_) MUSTER_TRY(observer->restore(checkpoint));
   MUSTER_ASSIGN(const std::string clients, checkpoint.get_string("states"));
   MUSTER_TRY(federation_.restore(clients));

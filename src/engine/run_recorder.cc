@@ -84,6 +84,16 @@ void RunRecorder::write_evaluation_events(const RoundRecord& record) {
   scalar(record, "accuracy", record.accuracy);
   scalar(record, "loss", record.loss);
   scalar(record, "client_accuracy", record.client_accuracy);
+  scalar(record, "macro_f1", record.metrics.macro_f1);
+  scalar(record, "auc", record.metrics.auc);
+  scalar(record, "validation_accuracy", record.validation_accuracy);
+  scalar(record, "validation_loss", record.validation_loss);
+  if (record.client_spread) {
+    scalar(record, "client_worst", record.client_spread->worst);
+    scalar(record, "client_p10", record.client_spread->p10);
+    scalar(record, "client_p50", record.client_spread->p50);
+    scalar(record, "client_p90", record.client_spread->p90);
+  }
   const std::size_t shown = std::min(record.group_accuracy.size(), kShownGroups);
   for (std::size_t g = 0; g < shown; ++g) {
     if (std::isnan(record.group_accuracy[g])) continue;
@@ -103,8 +113,9 @@ Result<std::string> with_evaluation(const std::string& line, const RoundRecord& 
   Json json = Json::parse(line, nullptr, false);
   const Json evaluated = Json::parse(to_json(record), nullptr, false);
   if (!json.is_object()) return failure("the record of round {} is broken", record.round);
-  for (const char* field : {"accuracy", "loss", "covered", "client_accuracy", "group_accuracy"}) {
-    if (evaluated.contains(field)) json[field] = evaluated[field];
+  // What only an evaluation enters is there where there was one; accuracy and loss are always there, at least as null.
+  for (const auto& [field, value] : evaluated.items()) {
+    if (!json.contains(field) || field == "accuracy" || field == "loss") json[field] = value;
   }
   return json_text(json);
 }

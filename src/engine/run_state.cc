@@ -65,6 +65,11 @@ void RunState::sign(const RoundRecord& record) {
   }
   hasher.add(record.bytes_up);
   hasher.add(record.bytes_down);
+  // Runs without validation samples have the signatures they had before there were any.
+  if (record.validation_accuracy) {
+    hasher.add(bits(*record.validation_accuracy));
+    hasher.add(bits(record.validation_loss.value_or(0)));
+  }
   chain = hasher.digest();
 }
 

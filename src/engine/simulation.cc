@@ -66,6 +66,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   const Stopwatch watch(times ? &times->run_s : nullptr);
   MUSTER_ASSIGN(StopReason reason, loop->run());
   MUSTER_TRY(loop->evaluate_end(reason));
+  MUSTER_TRY(loop->score_kept(reason));
   recorder.finish();
   const RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
   const Stopwatch writing(times ? &times->records_s : nullptr);

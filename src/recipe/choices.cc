@@ -45,6 +45,15 @@ const std::vector<EvaluationEntry>& evaluation_targets() {
   return list;
 }
 
+const std::vector<MetricEntry>& evaluation_metrics() {
+  static const std::vector<MetricEntry> list{
+      {.name = "confusion", .summary = "how many samples of each class were taken for which"},
+      {.name = "per-class", .summary = "precision, recall and F1 of each class"},
+      {.name = "macro-f1", .summary = "the mean F1 of the classes"},
+      {.name = "auc", .summary = "area under the ROC curve, of two classes"}};
+  return list;
+}
+
 const std::vector<ScoreEntry>& complement_scores() {
   static const std::vector<ScoreEntry> list{{"kl", true}, {"gini", true}, {"cosine", false}, {"wasserstein", false}};
   return list;

@@ -33,6 +33,15 @@ struct EvaluationEntry {
 };
 [[nodiscard]] const std::vector<EvaluationEntry>& evaluation_targets();
 
+struct MetricEntry {
+  std::string name;
+  std::string summary;
+};
+// Of evaluation.metrics.
+[[nodiscard]] const std::vector<MetricEntry>& evaluation_metrics();
+// Beyond so many classes a matrix of them helps nobody, and fills the files.
+inline constexpr std::uint32_t kMostConfusedClasses = 100;
+
 struct ScoreEntry {
   std::string name;
   bool of_probabilities = false;  // means nothing for other vectors

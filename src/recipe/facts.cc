@@ -93,6 +93,36 @@ Status check_group_numbers(const Recipe& r, const RecipeFacts& facts) {
   return check_group_samples(r, facts);
 }
 
+Status check_metrics(const EvaluationOptions& options, const RecipeFacts& facts, bool evaluates) {
+  const auto wants = [&](const char* metric) {
+    return std::ranges::find(options.metrics, metric) != options.metrics.end();
+  };
+  if (wants("auc") && facts.classes != 2) {
+    return usage_error("evaluation.metrics: \"auc\" is for two classes, but the data have {}; want others",
+                       facts.classes);
+  }
+  for (const char* const table : {"confusion", "per-class"}) {
+    if (wants(table) && facts.classes > kMostConfusedClasses) {
+      return usage_error("evaluation.metrics: \"{}\" is for at most {} classes, but the data have {}; want others",
+                         table, kMostConfusedClasses, facts.classes);
+    }
+  }
+  if (!options.metrics.empty() && !evaluates) {
+    return usage_error("evaluation.metrics: \"{}\", but nobody has test samples; set data.test-fraction, e.g. 0.2",
+                       options.metrics.front());
+  }
+  return {};
+}
+
+// Fractions of few samples may be none.
+Status check_validation(const Recipe& r, const RecipeFacts& facts) {
+  if (facts.client_validation || (!r.stop.patience && r.evaluation.keep != "best")) return {};
+  return usage_error(
+      "{}, but no client has enough samples for data.validation-fraction = {}; raise it",
+      r.stop.patience ? fmt::format("stop.patience: {}", *r.stop.patience) : std::string("evaluation.keep: \"best\""),
+      r.data.validation_fraction);
+}
+
 Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
   const bool separate = keeps_models_per_group(r);
   const std::string& on = r.evaluation.on;
@@ -122,7 +152,8 @@ Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
     return usage_error("target-accuracy: {}, but nobody has test samples; set data.test-fraction, e.g. 0.2",
                        *r.target_accuracy);
   }
-  return {};
+  MUSTER_TRY(check_metrics(r.evaluation, facts, evaluates));
+  return check_validation(r, facts);
 }
 
 std::vector<ClientId> clients_with_samples(const FederatedData& data, const std::vector<std::uint32_t>& without) {
@@ -160,6 +191,7 @@ RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
     facts.client_tests = facts.client_tests || data.test_count({k}) > 0;
+    facts.client_validation = facts.client_validation || data.validation_count({k}) > 0;
     if (data.train_count({k}) > 0) ++facts.clients_with_samples;
   }
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);

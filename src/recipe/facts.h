@@ -22,10 +22,11 @@ struct RecipeFacts {
   std::uint32_t late = 0;  // clients that are not there before newcomers.round
   // Those among whom the first groups are formed: with samples, there by then, and asked. Later ones have no fewer.
   std::vector<EdgeFacts> edges;
-  bool global_test = false;   // the server has test samples
-  bool client_tests = false;  // some client has
-  bool exemplars = false;     // the server has some
-  bool images = false;        // samples have a height and a width
+  bool global_test = false;        // the server has test samples
+  bool client_tests = false;       // some client has
+  bool client_validation = false;  // some client has validation samples
+  bool exemplars = false;          // the server has some
+  bool images = false;             // samples have a height and a width
 };
 
 // Asks every client for its number of samples.

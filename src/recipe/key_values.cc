@@ -92,6 +92,33 @@ Codec<std::string> one_of(std::vector<std::string> words) {
   return codec;
 }
 
+Codec<std::vector<std::string>> some_of(std::vector<std::string> words) {
+  const std::string accepted = fmt::format("a list of {}", fmt::join(words, " | "));
+  return {
+      .accepted = accepted,
+      .read = [accepted, one = one_of(std::move(words))](const toml::node& node) -> Result<std::vector<std::string>> {
+        std::vector<std::string> chosen;
+        const toml::array* const list = node.as_array();
+        if (!list) {
+          if (!node.is_string()) return unaccepted(node, accepted);
+          MUSTER_ASSIGN(chosen.emplace_back(), one.read(node));
+          return chosen;
+        }
+        for (const toml::node& item : *list) {
+          MUSTER_ASSIGN(std::string word, one.read(item));
+          if (std::ranges::find(chosen, word) != chosen.end()) {
+            return usage_error("{}, which names \"{}\" twice", shown_value(node), word);
+          }
+          chosen.push_back(std::move(word));
+        }
+        return chosen;
+      },
+      .write =
+          [](const std::vector<std::string>& chosen) {
+            return chosen.empty() ? std::string() : fmt::format("[\"{}\"]", fmt::join(chosen, "\", \""));
+          }};
+}
+
 Codec<bool> true_or_false() {
   return {.accepted = "true or false",
           .read = [](const toml::node& node) -> Result<bool> {

@@ -27,6 +27,8 @@ struct Codec {
 [[nodiscard]] Codec<std::string> some_text();
 // One of a few words; "" (a default that depends on other keys) is written as nothing.
 [[nodiscard]] Codec<std::string> one_of(std::vector<std::string> words);
+// A list of such words, or one of them; none twice. An empty list is written as nothing.
+[[nodiscard]] Codec<std::vector<std::string>> some_of(std::vector<std::string> words);
 [[nodiscard]] Codec<bool> true_or_false();
 // A list of at most `most` integers from 1 to `high`; an empty one is written as nothing.
 [[nodiscard]] Codec<std::vector<std::uint32_t>> integers(std::uint32_t most, std::uint32_t high);

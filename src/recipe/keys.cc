@@ -494,6 +494,10 @@ void add_aggregation(std::vector<Key>& keys) {
       .only(aggregation_key("window"));
 }
 
+bool has_validation(const Recipe& r) {
+  return r.data.validation_fraction > 0;
+}
+
 void add_evaluation(std::vector<Key>& keys) {
   Section<EvaluationOptions> evaluation(keys, "evaluation",
                                         [](Recipe& r) -> EvaluationOptions& { return r.evaluation; });
@@ -515,6 +519,30 @@ void add_evaluation(std::vector<Key>& keys) {
         return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
                            r.grouping.method);
       }));
+  evaluation
+      .add("metrics", &E::metrics, some_of(names_of(evaluation_metrics())),
+           "what every evaluated round is recorded with besides accuracy and loss")
+      .otherwise("none; the summary has them all");
+  evaluation
+      .add("keep", &E::keep, one_of({"last", "best"}),
+           "which models the run leaves: the last, or those of the best validation accuracy")
+      .only(needs("data.validation-fraction > 0", has_validation))
+      .only(unless("models that stay in their clients", keeps_models_in_clients, [](const Recipe& r) {
+        return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
+                           r.grouping.method);
+      }));
+}
+
+void add_stop(std::vector<Key>& keys) {
+  Section<StopOptions> stop(keys, "stop", [](Recipe& r) -> StopOptions& { return r.stop; });
+  using S = StopOptions;
+  stop.add("patience", &S::patience, integer(1, kMostRounds),
+           "stop after so many evaluations in a row without a better validation accuracy")
+      .unit("evaluations")
+      .otherwise("do not stop early")
+      .only(needs("data.validation-fraction > 0", has_validation));
+  stop.add("min-delta", &S::min_delta, number(kBelowOne), "how much higher a better validation accuracy is")
+      .only(needs("stop.patience", [](const Recipe& r) { return r.stop.patience.has_value(); }));
 }
 
 void add_newcomers(std::vector<Key>& keys) {
@@ -615,6 +643,7 @@ std::vector<Key> declare_keys() {
   add_training(keys);
   add_aggregation(keys);
   add_evaluation(keys);
+  add_stop(keys);
   add_newcomers(keys);
   add_faults(keys);
   add_cost(keys);

@@ -267,7 +267,8 @@ std::string newcomer_rule_of(const Recipe& recipe) {
 }
 
 std::span<const std::string_view> resumable_keys() {
-  static constexpr std::string_view keys[] = {"rounds", "target-accuracy", "budget", "checkpoint-every"};
+  static constexpr std::string_view keys[] = {"rounds", "target-accuracy", "budget", "stop.patience",
+                                              "checkpoint-every"};
   return keys;
 }
 

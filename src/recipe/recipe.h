@@ -28,6 +28,14 @@ struct EvaluationOptions {
       "auto";           // global | clients | both | auto: global if there is a global test set, else clients, else none
   Amount clients{1.0};  // how many clients are asked for their own test accuracy
   bool discrepancy = false;
+  std::vector<std::string> metrics;  // what rounds are recorded with besides: see evaluation_metrics()
+  std::string keep = "last";         // last | best: which round's models the run leaves
+};
+
+// The [stop] section: when a run ends before its rounds are done.
+struct StopOptions {
+  std::optional<std::uint32_t> patience;  // evaluations without a better validation accuracy
+  double min_delta = 0;                   // a better one is higher by more than this
 };
 
 // The [newcomers] section: clients that come when groups are there already.
@@ -70,6 +78,7 @@ struct Recipe {
   TrainingOptions training;
   AggregationOptions aggregation;
   EvaluationOptions evaluation;
+  StopOptions stop;
   NewcomerOptions newcomers;
   FaultOptions faults;
   CostOptions cost;

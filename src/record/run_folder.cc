@@ -122,7 +122,7 @@ Status RunFolder::replace_round(std::uint32_t round, std::string_view json_line)
 }
 
 Status RunFolder::write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const {
-  std::string text = "client,name,samples,group,trained,dropped,accuracy\n";
+  std::string text = "client,name,samples,group,trained,dropped,accuracy,test_samples\n";
   for (std::uint32_t k = 0; k < clients; ++k) {
     text += row(k);
     text += '\n';

@@ -17,6 +17,65 @@ Json number(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
 
+Json to_json(const std::vector<ClassFigures>& classes) {
+  Json list = Json::array();
+  for (const ClassFigures& c : classes) {
+    list.push_back({{"name", c.name},
+                    {"precision", number(c.precision)},
+                    {"recall", number(c.recall)},
+                    {"f1", number(c.f1)},
+                    {"samples", c.samples}});
+  }
+  return list;
+}
+
+Json to_json(const PredictionFigures& m) {
+  return {{"macro_f1", number(m.macro_f1)},
+          {"auc", number(m.auc)},
+          {"classes", to_json(m.classes)},
+          {"confusion", m.confusion}};
+}
+
+Json to_json(const SiteFigures& s) {
+  const auto of_spread = [&](double AccuracySpread::*figure) {
+    return s.spread ? number((*s.spread).*figure) : Json(nullptr);
+  };
+  Json worst_client(nullptr);
+  if (s.evaluated > 0) worst_client = s.worst_name.empty() ? Json(s.worst_client) : Json(s.worst_name);
+  return {{"evaluated", s.evaluated},
+          {"accuracy", number(s.accuracy)},
+          {"worst", of_spread(&AccuracySpread::worst)},
+          {"worst_client", std::move(worst_client)},
+          {"p10", of_spread(&AccuracySpread::p10)},
+          {"p50", of_spread(&AccuracySpread::p50)},
+          {"p90", of_spread(&AccuracySpread::p90)},
+          {"skipped", s.skipped.empty() ? Json(nullptr) : Json(s.skipped)}};
+}
+
+// What an evaluation found beyond accuracy and loss, where it was asked for.
+void add_evaluation(Json& json, const RoundRecord& r) {
+  if (r.covered) json["covered"] = number(r.covered);
+  if (r.client_accuracy) json["client_accuracy"] = number(r.client_accuracy);
+  if (r.client_spread) {
+    json["client_worst"] = number(r.client_spread->worst);
+    json["client_p10"] = number(r.client_spread->p10);
+    json["client_p50"] = number(r.client_spread->p50);
+    json["client_p90"] = number(r.client_spread->p90);
+  }
+  if (!r.group_accuracy.empty()) {
+    Json list = Json::array();
+    for (const double accuracy : r.group_accuracy) list.push_back(number(accuracy));
+    json["group_accuracy"] = std::move(list);
+  }
+  if (r.metrics.macro_f1) json["macro_f1"] = number(r.metrics.macro_f1);
+  if (r.metrics.auc) json["auc"] = number(r.metrics.auc);
+  if (!r.metrics.classes.empty()) json["classes"] = to_json(r.metrics.classes);
+  if (!r.metrics.confusion.empty()) json["confusion"] = r.metrics.confusion;
+  if (r.validation_accuracy) json["validation_accuracy"] = number(r.validation_accuracy);
+  if (r.validation_loss) json["validation_loss"] = number(r.validation_loss);
+  if (r.validation_covered) json["validation_covered"] = number(r.validation_covered);
+}
+
 }  // namespace
 
 std::string_view name(StopReason reason) {
@@ -27,6 +86,8 @@ std::string_view name(StopReason reason) {
       return "target";
     case StopReason::kBudget:
       return "budget";
+    case StopReason::kPatience:
+      return "patience";
     case StopReason::kDiverged:
       return "diverged";
     case StopReason::kInterrupted:
@@ -58,13 +119,7 @@ std::string to_json(const RoundRecord& r) {
             {"comm_s", number(r.comm_s)},
             {"cost_total_s", number(r.cost_total_s)},
             {"wall_s", number(r.wall_s)}};
-  if (r.covered) json["covered"] = number(r.covered);
-  if (r.client_accuracy) json["client_accuracy"] = number(r.client_accuracy);
-  if (!r.group_accuracy.empty()) {
-    Json list = Json::array();
-    for (const double accuracy : r.group_accuracy) list.push_back(number(accuracy));
-    json["group_accuracy"] = std::move(list);
-  }
+  add_evaluation(json, r);
   return json_text(json);
 }
 
@@ -115,7 +170,12 @@ std::string to_json(const RunSummary& s) {
       {"peak_rss_bytes", s.peak_rss_bytes},
       {"dir", s.dir.string()},
       {"data", s.data},
-      {"parameters", s.parameters}};
+      {"parameters", s.parameters},
+      {"kept_round", s.kept_round},
+      {"validation", s.validated ? Json{{"best", number(s.validation_best)}, {"best_round", s.validation_best_round}}
+                                 : Json(nullptr)},
+      {"sites", to_json(s.sites)},
+      {"metrics", s.metrics ? to_json(*s.metrics) : Json(nullptr)}};
   if (s.truth) {
     json["clusters"] = {
         {"groups", s.groups}, {"round", s.groups_since}, {"right", s.truth->correct}, {"clients", s.truth->clients}};

@@ -10,6 +10,7 @@
 #include "clients/dropped.h"
 #include "cost/cost.h"
 #include "grouping/quality.h"
+#include "record/run_figures.h"
 #include "record/run_totals.h"
 
 namespace muster {
@@ -20,7 +21,13 @@ struct RoundRecord {
   std::optional<double> loss;
   std::optional<double> client_accuracy;  // over the clients' own test samples, if they were evaluated too
   std::optional<double> covered;          // share of the clients' test samples behind the accuracy, if it is theirs
-  std::optional<double> train_loss;       // samples-weighted mean over the participants; none if all dropped
+  std::optional<AccuracySpread> client_spread;  // of the clients that were evaluated, if any
+  PredictionFigures metrics;                    // as far as the recipe asks for them, of what `accuracy` is of
+  // Of the same models on validation samples, where there are any, and the share of the clients' that was covered.
+  std::optional<double> validation_accuracy;
+  std::optional<double> validation_loss;
+  std::optional<double> validation_covered;
+  std::optional<double> train_loss;  // samples-weighted mean over the participants; none if all dropped
   std::uint32_t participants = 0;
   std::vector<Dropped> dropped;
   std::uint32_t groups = 0;
@@ -47,7 +54,7 @@ struct ClientTally {
   std::uint32_t dropped = 0;
 };
 
-enum class StopReason { kRounds, kTarget, kBudget, kDiverged, kInterrupted };
+enum class StopReason { kRounds, kTarget, kBudget, kPatience, kDiverged, kInterrupted };
 [[nodiscard]] std::string_view name(StopReason reason);
 
 struct RunSummary : RunTotals {
@@ -72,6 +79,12 @@ struct RunSummary : RunTotals {
   std::filesystem::path dir;
   std::string data;  // what the data were, in words
   std::size_t parameters = 0;
+  std::uint32_t kept_round = 0;  // whose models the folder holds, and whose accuracy is the last
+  bool validated = false;        // there were validation samples, of which
+  std::optional<double> validation_best;
+  std::uint32_t validation_best_round = 0;   // 0 = there is none
+  SiteFigures sites;                         // of the models that are kept
+  std::optional<PredictionFigures> metrics;  // the same; none if nothing was evaluated at the end
 };
 
 // One line of JSON each; field names are those of the public contract. Numbers that are not finite become null.

@@ -29,6 +29,8 @@ inline std::vector<std::string> small_values(const RecipeKey& key) {
   if (name == "local.learning-rate") return {"0.05", "0.2"};
   if (name == "local.state-limit-mb") return {"0", "1"};
   if (name == "data.samples-min" || name == "data.samples-max") return {"20", "35", "50"};
+  if (name == "evaluation.metrics") return {"[\"macro-f1\", \"confusion\"]", "per-class", "macro-f1"};
+  if (name == "data.validation-fraction") return {"0.1", "0.25"};
   const std::string& accepted = key.accepted;
   if (accepted.find(" | ") == std::string::npos)
     return {"0", "1", "2", "3", "0.05", "0.25", "0.5", "0.9", "1.0", "2.5"};
@@ -224,6 +226,12 @@ class RandomComposition {
     if (chance(0.15)) set("budget", "0.001");
     set("checkpoint-every", number(1, 4));
     set("seed", number(1, 1000));
+    if (chance(0.2)) set("evaluation.metrics", chance(0.5) ? "[\"confusion\", \"macro-f1\"]" : "per-class");
+    if (chance(0.6)) return;
+    set("data.validation-fraction", "0.25");
+    if (chance(0.6)) set("evaluation.keep", "best");
+    if (chance(0.5)) set("stop.patience", number(1, 2));
+    if (chance(0.3)) set("stop.min-delta", "0.02");
   }
 
   Stream stream_;

@@ -185,6 +185,19 @@ TEST(RunState, TheSignatureDependsOnWhatARoundDecided) {
   for (std::size_t i = 0; i < changes.size(); ++i) EXPECT_NE(chain_of(changes[i]), usual) << i;
 }
 
+TEST(RunState, TheSignatureDependsOnValidationWhereThereIsAny) {
+  const auto validated = [](double accuracy, double loss) {
+    return chain_of([&](RoundRecord& r) {
+      r.validation_accuracy = accuracy;
+      r.validation_loss = loss;
+    });
+  };
+  EXPECT_NE(validated(0.5, 1), chain_of([](RoundRecord&) {}));
+  EXPECT_NE(validated(0.5, 1), validated(0.25, 1));
+  EXPECT_NE(validated(0.5, 1), validated(0.5, 2));
+  EXPECT_EQ(validated(0.5, 1), validated(0.5, 1));
+}
+
 TEST(RunState, TheSignatureDependsOnNothingElse) {
   EXPECT_EQ(chain_of([](RoundRecord& r) {
               r.wall_s = 9;
@@ -196,6 +209,8 @@ TEST(RunState, TheSignatureDependsOnNothingElse) {
               r.covered = 0.5;
               r.discrepancy = 3;
               r.group_accuracy = {1};
+              r.client_spread = AccuracySpread{.worst = 0.1};
+              r.metrics.macro_f1 = 0.2;
             }),
             chain_of([](RoundRecord&) {}));
 }

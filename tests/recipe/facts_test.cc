@@ -120,6 +120,33 @@ TEST(Facts, WhatIsEvaluatedMustBeThere) {
   EXPECT_THAT(refused({"target-accuracy=0.5", "aggregation.global=none"}, server), HasSubstr("target-accuracy"));
 }
 
+TEST(Facts, MetricsMustHaveAMeaning) {
+  RecipeFacts two = kForty;
+  two.classes = 2;
+  RecipeFacts many = kForty;
+  many.classes = 101;
+  EXPECT_EQ(refused({"evaluation.metrics=auc"}, two), "accepted");
+  EXPECT_THAT(refused({"evaluation.metrics=auc"}, many),
+              HasSubstr("\"auc\" is for two classes, but the data have 101"));
+  EXPECT_EQ(refused({"evaluation.metrics=macro-f1"}, many), "accepted");
+  EXPECT_THAT(refused({"evaluation.metrics=confusion"}, many), HasSubstr("\"confusion\" is for at most 100 classes"));
+  EXPECT_THAT(refused({"evaluation.metrics=per-class"}, many), HasSubstr("\"per-class\" is for at most 100 classes"));
+  RecipeFacts none = two;
+  none.global_test = none.client_tests = false;
+  EXPECT_THAT(refused({"evaluation.metrics=auc"}, none), HasSubstr("evaluation.metrics: \"auc\", but nobody has test"));
+}
+
+TEST(Facts, WhoeverChoosesByValidationMustHaveSamplesForIt) {
+  RecipeFacts some = kForty;
+  some.client_validation = true;
+  for (const char* setting : {"stop.patience=2", "evaluation.keep=best"}) {
+    EXPECT_EQ(refused({"data.validation-fraction=0.1", setting}, some), "accepted");
+    EXPECT_THAT(refused({"data.validation-fraction=0.1", setting}),
+                HasSubstr("but no client has enough samples for data.validation-fraction = 0.1; raise it"));
+  }
+  EXPECT_EQ(refused({"data.validation-fraction=0.1", "evaluation.keep=last"}), "accepted");
+}
+
 TEST(Facts, TablesAreNotTurned) {
   RecipeFacts table = kForty;
   table.images = false;

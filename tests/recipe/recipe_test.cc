@@ -37,6 +37,19 @@ TEST(Recipe, ErrorsNamePlaceKeyValueAndWhatIsAccepted) {
   EXPECT_THAT(error_of("local = 3"), HasSubstr("local: unknown key"));
 }
 
+TEST(Recipe, AListOfWordsMayBeOneOfThemButNoneTwice) {
+  Recipe recipe;
+  ASSERT_TRUE(apply_setting(recipe, "evaluation.metrics=macro-f1").ok());
+  EXPECT_EQ(recipe.evaluation.metrics, std::vector<std::string>{"macro-f1"});
+  ASSERT_TRUE(apply_setting(recipe, "evaluation.metrics=[\"auc\", \"confusion\"]").ok());
+  EXPECT_EQ(recipe.evaluation.metrics, (std::vector<std::string>{"auc", "confusion"}));
+  EXPECT_THAT(format_recipe(recipe), HasSubstr("metrics = [\"auc\", \"confusion\"]\n"));
+  EXPECT_THAT(error_of("[evaluation]\nmetrics = [\"auc\", \"auc\"]"), HasSubstr("which names \"auc\" twice"));
+  EXPECT_THAT(error_of("[evaluation]\nmetrics = [\"f1\"]"), HasSubstr("evaluation.metrics: unknown value 'f1'"));
+  EXPECT_EQ(error_of("[evaluation]\nmetrics = 3"),
+            "my.toml:2: evaluation.metrics: 3, want a list of confusion | per-class | macro-f1 | auc");
+}
+
 TEST(Recipe, SettingsTakeTomlValuesAndBareWords) {
   Recipe recipe;
   ASSERT_TRUE(apply_setting(recipe, "data.source=synthetic").ok());

@@ -18,7 +18,7 @@ struct PredictionOptions {
   std::string client;  // name or number; "" = not set
 };
 
-struct Predictions {
+struct RowPredictions {
   std::uint32_t classes = 0;
   std::vector<std::uint32_t> predicted;  // a class for each row, the lowest of equals
   std::vector<float> probabilities;      // rows x classes
@@ -26,11 +26,11 @@ struct Predictions {
 };
 
 // Fails, naming the line, if a row's client is not one of the run's.
-[[nodiscard]] Result<Predictions> predict(SavedRun& run, const PreparedRows& rows, const PredictionOptions& options);
+[[nodiscard]] Result<RowPredictions> predict(SavedRun& run, const PreparedRows& rows, const PredictionOptions& options);
 
 // A table: line, client where there is one, the true class where it is known, the predicted class, and a column p:CLASS
 // for each class.
 [[nodiscard]] std::string predictions_csv(const SavedRun& run, const PreparedRows& rows,
-                                          const Predictions& predictions);
+                                          const RowPredictions& predictions);
 
 }  // namespace muster

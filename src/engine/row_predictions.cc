@@ -1,4 +1,4 @@
-#include "engine/predictions.h"
+#include "engine/row_predictions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "model/executor.h"
 #include "base/csv_cell.h"
+#include "model/executor.h"
 
 namespace muster {
 namespace {
@@ -70,7 +70,7 @@ std::uint32_t class_of(std::span<const float> logits) {
   return static_cast<std::uint32_t>(std::ranges::max_element(logits) - logits.begin());
 }
 
-void answer(Executor& executor, const Samples& samples, std::span<const std::uint32_t> rows, Predictions& into) {
+void answer(Executor& executor, const Samples& samples, std::span<const std::uint32_t> rows, RowPredictions& into) {
   const std::size_t outputs = executor.network().outputs();
   std::vector<std::uint32_t> positions(kBatch);
   std::vector<float> logits(kBatch * outputs);
@@ -92,9 +92,9 @@ void answer(Executor& executor, const Samples& samples, std::span<const std::uin
 
 }  // namespace
 
-Result<Predictions> predict(SavedRun& run, const PreparedRows& rows, const PredictionOptions& options) {
+Result<RowPredictions> predict(SavedRun& run, const PreparedRows& rows, const PredictionOptions& options) {
   const std::size_t count = rows.samples.size();
-  Predictions result{.classes = run.network()->classes()};
+  RowPredictions result{.classes = run.network()->classes()};
   MUSTER_ASSIGN(const RowsOfModel models, choose_models(run, rows, options));
   result.predicted.resize(count);
   result.probabilities.resize(count * result.classes);
@@ -114,7 +114,7 @@ Result<Predictions> predict(SavedRun& run, const PreparedRows& rows, const Predi
   return result;
 }
 
-std::string predictions_csv(const SavedRun& run, const PreparedRows& rows, const Predictions& predictions) {
+std::string predictions_csv(const SavedRun& run, const PreparedRows& rows, const RowPredictions& predictions) {
   const Preparation& preparation = run.preparation();
   std::vector<std::string> classes;
   for (const std::string& name : preparation.classes) classes.push_back(csv_cell(name));

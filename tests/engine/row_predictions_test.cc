@@ -1,4 +1,4 @@
-#include "engine/predictions.h"
+#include "engine/row_predictions.h"
 
 #include "site_table.h"
 #include "small_run.h"
@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class PredictionsTest : public SimulationTest {
+class RowPredictionsTest : public SimulationTest {
  protected:
   SavedRun trained(const Settings& settings) {
     const auto table = folder_.write("sites.csv", site_table({.split = true}));
@@ -22,7 +22,7 @@ class PredictionsTest : public SimulationTest {
     return std::move(*saved);
   }
 
-  Result<Predictions> ask(SavedRun& saved, const std::string& table, const PredictionOptions& options = {}) {
+  Result<RowPredictions> ask(SavedRun& saved, const std::string& table, const PredictionOptions& options = {}) {
     auto rows = prepare_table(table, saved.preparation());
     EXPECT_TRUE(rows.ok()) << rows.error().message;
     rows_ = std::move(*rows);
@@ -46,25 +46,25 @@ const Settings kGroups{"profile.kind=label-histogram", "grouping.method=mediator
                        "aggregation.global=none"};
 const Settings kOwn{"aggregation.global=none"};
 
-TEST_F(PredictionsTest, OfOneModelAreThoseOfTheRun) {
+TEST_F(RowPredictionsTest, OfOneModelAreThoseOfTheRun) {
   SavedRun saved = trained({});
   EXPECT_EQ(saved.models().size(), 1u);
   expect_own_accuracy(saved);
 }
 
-TEST_F(PredictionsTest, OfGroupsComeFromTheModelOfEachRowsSite) {
+TEST_F(RowPredictionsTest, OfGroupsComeFromTheModelOfEachRowsSite) {
   SavedRun saved = trained(kGroups);
   EXPECT_GT(saved.models().size(), 1u);
   expect_own_accuracy(saved);
 }
 
-TEST_F(PredictionsTest, OfClientsComeFromTheModelThatEachKeeps) {
+TEST_F(RowPredictionsTest, OfClientsComeFromTheModelThatEachKeeps) {
   SavedRun saved = trained(kOwn);
   EXPECT_EQ(saved.models().size(), 5u);
   expect_own_accuracy(saved);
 }
 
-TEST_F(PredictionsTest, AreProbabilities) {
+TEST_F(RowPredictionsTest, AreProbabilities) {
   SavedRun saved = trained({});
   const auto predictions = ask(saved, site_table({.label = false}));
   ASSERT_TRUE(predictions.ok());
@@ -77,7 +77,7 @@ TEST_F(PredictionsTest, AreProbabilities) {
   }
 }
 
-TEST_F(PredictionsTest, ATableTellsLineSiteClassesAndProbabilities) {
+TEST_F(RowPredictionsTest, ATableTellsLineSiteClassesAndProbabilities) {
   SavedRun saved = trained({});
   const auto predictions = ask(saved, "outcome,site,noise,pressure,age\nwell,site 1,0.5,120,50\n");
   ASSERT_TRUE(predictions.ok());
@@ -85,7 +85,7 @@ TEST_F(PredictionsTest, ATableTellsLineSiteClassesAndProbabilities) {
   EXPECT_THAT(text, testing::StartsWith("line,site,outcome,predicted,p:ill,p:watched,p:well\n2,site 1,well,"));
 }
 
-TEST_F(PredictionsTest, TheChosenModelAnswersForAllRows) {
+TEST_F(RowPredictionsTest, TheChosenModelAnswersForAllRows) {
   SavedRun saved = trained(kGroups);
   const std::string table = site_table({});
   const auto first = ask(saved, table, {.group = 0});
@@ -99,14 +99,14 @@ TEST_F(PredictionsTest, TheChosenModelAnswersForAllRows) {
   EXPECT_EQ(by_client->probabilities, (choice->group->value == 0 ? first : second)->probabilities);
 }
 
-TEST_F(PredictionsTest, ASiteThatTheRunNeverSawIsNamedWithItsLine) {
+TEST_F(RowPredictionsTest, ASiteThatTheRunNeverSawIsNamedWithItsLine) {
   SavedRun saved = trained(kGroups);
   const auto predictions = ask(saved, "site,age,pressure,noise\nsite 1,50,120,0\nsite 9,50,120,0\n");
   ASSERT_FALSE(predictions.ok());
   EXPECT_THAT(predictions.error().message, HasSubstr("line 3: client 'site 9'"));
 }
 
-TEST_F(PredictionsTest, WithoutSitesOneOfSeveralModelsMustBeChosen) {
+TEST_F(RowPredictionsTest, WithoutSitesOneOfSeveralModelsMustBeChosen) {
   SavedRun saved = trained(kGroups);
   const auto predictions = ask(saved, "age,pressure,noise\n50,120,0\n");
   ASSERT_FALSE(predictions.ok());
@@ -114,7 +114,7 @@ TEST_F(PredictionsTest, WithoutSitesOneOfSeveralModelsMustBeChosen) {
   EXPECT_THAT(saved.of_group(7).error().message, HasSubstr("the run has groups 0 to"));
 }
 
-TEST_F(PredictionsTest, ARunThatLostAFileIsRefusedByName) {
+TEST_F(RowPredictionsTest, ARunThatLostAFileIsRefusedByName) {
   SavedRun saved = trained({});
   for (const char* file : {"preparation.json", "clients.csv"}) {
     const std::string text = slurp(summary_.dir / file);
