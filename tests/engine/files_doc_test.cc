@@ -80,6 +80,13 @@ TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
   const auto table = folder_.write("sites.csv", site_table({.split = true}) + "site 1,,120,0.5,train,well\n");
   collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.client=site",
                       "data.missing=mean", "data.categorical=[\"noise\"]", "rounds=1"}}));
+  collect(images({"rounds=1", "data.test-fraction=0.2", "evaluation.on=clients", "data.validation-fraction=0.2",
+                  "evaluation.metrics=[\"per-class\", \"confusion\", \"macro-f1\"]"}));
+  std::string two = "x,label\n";
+  for (int i = 0; i < 40; ++i) two += fmt::format("{},{}\n", i, i % 3 == 0 ? "yes" : "no");
+  const auto classes = folder_.write("two.csv", two);
+  collect(recipe_of({{"data.source=csv", "data.path=" + classes.string(), "data.partition=iid", "data.clients=2",
+                      "data.test-fraction=0.3", "evaluation.metrics=auc", "rounds=1"}}));
   const auto play = folder_.write(
       "play.json",
       std::string(R"({"users": ["A"], "num_samples": [2], "user_data": {"A": {"x": ["ab", "ba"], "y": ["c", "d"]}}})"));
