@@ -82,6 +82,16 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
   summary.dir = "runs/id";
   summary.data = "blobs";
   summary.parameters = 27;
+  summary.kept_round = 38;
+  summary.validated = true;
+  summary.validation_best = 0.875;
+  summary.validation_best_round = 6;
+  summary.sites = {.evaluated = 39,
+                   .accuracy = 0.125,
+                   .spread = AccuracySpread{.worst = 0.25, .p10 = 0.375, .p50 = 0.5625, .p90 = 0.6875},
+                   .worst_client = 40,
+                   .worst_name = "Mary",
+                   .skipped = "why"};
   EXPECT_EQ(Json::parse(to_json(summary)), Json::parse(R"({
     "run": "id", "recipe": "name", "seed": 13, "rounds": 14, "stopped": "target", "signature": "abc",
     "accuracy": {"last": 0.5, "best": 0.75, "best_round": 3}, "loss": {"last": 1.25},
@@ -91,7 +101,10 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
     "cost": {"compute_s": 1.0, "comm_s": 2.0, "bytes_up": 33, "bytes_down": 34, "bytes_client_server": 35,
              "bytes_relay": 36, "bytes_edge_cloud": 37, "group_s": 12.0},
     "time": {"wall_s": 9.0, "setup_s": 28.0, "profile_s": 30.0, "group_s": 12.0, "train_s": 10.0, "eval_s": 11.0, "samples_trained": 80, "samples_per_s": 2.0},
-    "peak_rss_bytes": 26, "dir": "runs/id", "data": "blobs", "parameters": 27})"));
+    "peak_rss_bytes": 26, "dir": "runs/id", "data": "blobs", "parameters": 27,
+    "kept_round": 38, "validation": {"best": 0.875, "best_round": 6}, "metrics": null,
+    "sites": {"evaluated": 39, "accuracy": 0.125, "worst": 0.25, "worst_client": "Mary", "p10": 0.375, "p50": 0.5625,
+              "p90": 0.6875, "skipped": "why"}})"));
 }
 
 TEST(RunRecord, OfARunKnowsWhatItDoesNotKnow) {
