@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "record/protobuf_message.h"
 
 namespace muster {
 namespace {
@@ -47,34 +48,17 @@ void append_fixed(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-// Protocol buffer fields, by wire type.
-enum : std::uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-void append_tag(std::string& out, std::uint64_t field, std::uint64_t wire) {
-  append_varint(out, field << 3 | wire);
-}
-
-void append_bytes(std::string& out, std::uint64_t field, std::string_view bytes) {
-  append_tag(out, field, kBytes);
-  append_varint(out, bytes.size());
-  out += bytes;
-}
-
-// The fields of tensorflow.Event that every event has: wall_time = 1 (double), step = 2 (int64).
-std::string event_at(std::uint32_t round) {
-  std::string event;
-  append_tag(event, 1, kFixed64);
-  append_fixed(event, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
-  append_tag(event, 2, kVarint);
-  append_varint(event, round);
+// The fields of tensorflow.Event that every event has.
+ProtobufMessage event_at(std::uint32_t round) {
+  ProtobufMessage event;
+  // wall_time, step
+  event.float64(1, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  event.integer(2, round);
   return event;
 }
 
-void append_record(std::string& out, std::string_view event) {
+void append_record(std::string& out, const ProtobufMessage& message) {
+  const std::string& event = message.wire();
   std::string length;
   append_fixed(length, std::uint64_t{event.size()});
   out += length;
@@ -141,15 +125,14 @@ Result<EventWriter> EventWriter::open(const std::filesystem::path& folder, std::
   if (file->descriptor < 0) {
     return failure("{}: cannot create: {}", file->path.string(), std::strerror(errno));
   }
-  std::string version = event_at(0);
-  append_bytes(version, 3, "brain.Event:2");  // file_version
+  ProtobufMessage version = event_at(0);
+  version.bytes(3, "brain.Event:2");  // file_version
   append_record(file->buffer, version);
   if (first_round > 1) {
-    std::string start = event_at(first_round);
-    std::string session;
-    append_tag(session, 1, kVarint);  // status
-    append_varint(session, 1);        // START
-    append_bytes(start, 7, session);  // session_log
+    ProtobufMessage session;
+    session.integer(1, 1);  // status: START
+    ProtobufMessage start = event_at(first_round);
+    start.message(7, session);  // session_log
     append_record(file->buffer, start);
   }
   EventWriter writer(std::move(file));
@@ -158,14 +141,13 @@ Result<EventWriter> EventWriter::open(const std::filesystem::path& folder, std::
 }
 
 Status EventWriter::scalar(std::uint32_t round, std::string_view tag, double value) {
-  std::string point;
-  append_bytes(point, 1, tag);
-  append_tag(point, 2, kFixed32);  // simple_value
-  append_fixed(point, static_cast<float>(value));
-  std::string summary;
-  append_bytes(summary, 1, point);
-  std::string event = event_at(round);
-  append_bytes(event, 5, summary);
+  ProtobufMessage point;
+  point.bytes(1, tag);
+  point.float32(2, static_cast<float>(value));  // simple_value
+  ProtobufMessage summary;
+  summary.message(1, point);
+  ProtobufMessage event = event_at(round);
+  event.message(5, summary);
   append_record(file_->buffer, event);
   return file_->buffer.size() < kBufferBytes ? Status() : flush();
 }
