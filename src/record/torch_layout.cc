@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/check.h"
 #include "record/json_text.h"
@@ -53,6 +54,12 @@ bool is_norm(LayerKind kind) {
   return kind == LayerKind::kBatchNorm || kind == LayerKind::kGroupNorm || kind == LayerKind::kLayerNorm;
 }
 
+// A normalisation right after a convolution goes by its name.
+bool shares_name(const LayerFace& face, const LayerFace* before) {
+  return is_norm(face.spec.kind) && before && before->spec.kind == LayerKind::kConv && !face.name.empty() &&
+         face.spec.name.empty();
+}
+
 class TorchWriter {
  public:
   TorchWriter(const Network& network, std::span<const float> flat) : network_(network), from_(flat) {}
@@ -67,20 +74,17 @@ class TorchWriter {
  private:
   Json list(std::span<const LayerFace> faces) {
     Json layers = Json::array();
-    bool after_conv = false;
+    const LayerFace* before = nullptr;
     for (const LayerFace& face : faces) {
-      layers.push_back(layer(face, after_conv));
-      after_conv = face.spec.kind == LayerKind::kConv;
+      layers.push_back(layer(face, torch_name(face, before)));
+      before = &face;
     }
     return layers;
   }
 
-  Json layer(const LayerFace& face, bool after_conv) {
+  Json layer(const LayerFace& face, const std::string& name) {
     const LayerSpec& spec = face.spec;
     Json json{{"kind", word_of(spec.kind)}};
-    std::string name = face.name;
-    std::ranges::replace(name, '.', '_');
-    if (is_norm(spec.kind) && after_conv && shares_name(face)) name += "_norm";
     if (!face.tensors.empty()) json["name"] = name;
     switch (spec.kind) {
       case LayerKind::kDense:
@@ -137,9 +141,6 @@ class TorchWriter {
     }
     json["inside"] = list(face.inside);
   }
-
-  // A normalisation right after a convolution goes by its name.
-  static bool shares_name(const LayerFace& face) { return !face.name.empty() && face.spec.name.empty(); }
 
   const ParameterTensor& tensor(const LayerFace& face, std::string_view part) const {
     const std::string name = face.name + "." + std::string(part);
@@ -238,9 +239,27 @@ class TorchWriter {
 
 }  // namespace
 
+std::string torch_name(const LayerFace& face, const LayerFace* before) {
+  std::string name = face.name;
+  std::ranges::replace(name, '.', '_');
+  return shares_name(face, before) ? name + "_norm" : name;
+}
+
 TorchNetwork to_torch(const Network& network, std::span<const float> flat) {
   MUSTER_CHECK(flat.size() == network.size(), "{} values for a network of {}", flat.size(), network.size());
   return TorchWriter(network, flat).write();
+}
+
+Status check_torch_names(const TorchNetwork& network) {
+  std::set<std::string_view> names;
+  for (const ParameterTensor& tensor : network.tensors) {
+    if (names.insert(tensor.name).second) continue;
+    return usage_error(
+        "model.layers: two tensors would be called \"{}\", as a dot in a layer's name becomes \"_\" outside "
+        "Muster; rename a layer",
+        tensor.name);
+  }
+  return {};
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "model/network.h"
 
 namespace muster {
@@ -21,5 +22,11 @@ struct TorchNetwork {
 };
 // Precondition: `flat` has network.size() values.
 [[nodiscard]] TorchNetwork to_torch(const Network& network, std::span<const float> flat);
+
+// Fails, naming it, if two tensors have one name there: those of layers "a.b" and "a_b".
+[[nodiscard]] Status check_torch_names(const TorchNetwork& network);
+
+// With which the names of a layer's tensors begin there; `before` is the layer before it in its list, or null.
+[[nodiscard]] std::string torch_name(const LayerFace& face, const LayerFace* before);
 
 }  // namespace muster
