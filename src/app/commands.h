@@ -9,7 +9,8 @@ namespace muster {
 void add_run_command(Command program);
 void add_list_command(Command program);
 void add_show_command(Command program);
-void add_export_command(Command program);
+// `version` is the program's, "0.1.0": exported files name it.
+void add_export_command(Command program, const std::string& version);
 void add_predict_command(Command program);
 void add_group_command(Command program);
 void add_data_command(Command program);

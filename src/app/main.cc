@@ -24,7 +24,7 @@ Result<int> run(int argc, char** argv) {
   add_run_command(program);
   add_list_command(program);
   add_show_command(program);
-  add_export_command(program);
+  add_export_command(program, MUSTER_VERSION);
   add_predict_command(program);
   add_group_command(program);
   add_data_command(program);

@@ -351,12 +351,19 @@ TEST_F(Cli, ListAndShow) {
 TEST_F(Cli, ExportWritesTheWeights) {
   const auto run = nlohmann::json::parse(muster(small_run({"--rounds", "1", "--json"})).out);
   const std::string dir = run["dir"];
-  for (const char* name : {"w.npz", "w.safetensors"}) {
+  for (const char* name : {"w.npz", "w.safetensors", "w.onnx"}) {
     const std::string target = (scratch_.path() / name).string();
     EXPECT_EQ(muster({"export", dir, "--to", target}).status, 0);
     EXPECT_GT(std::filesystem::file_size(target), 4 * run["parameters"].get<std::size_t>());
   }
+  const std::string onnx = slurp(scratch_.path() / "w.onnx");
+  for (const char* part : {"muster", "logits", "classes", R"(["0","1")", "preparation", R"("source":"blobs")"}) {
+    EXPECT_THAT(onnx, HasSubstr(part));
+  }
   expect_error({"export", dir, "--to", "w.pickle"}, 2, HasSubstr("w.pickle"));
+  for (const char* layout : {"torch", "muster"}) {
+    expect_error({"export", dir, "--to", "w.onnx", "--layout", layout}, 2, HasSubstr("ONNX has a layout of its own"));
+  }
 }
 
 TEST_F(Cli, AKilledRunResumesToTheSameSignature) {
