@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "app/commands.h"
+#include "data/shown_text.h"
 #include "engine/forecast.h"
 #include "engine/simulation.h"
 
@@ -104,9 +105,35 @@ std::string groups_line(const RunSummary& s) {
                      s.models, s.models == 1 ? "model" : "models");
 }
 
+// How the final models do from client to client, and from class to class.
+void print_figures(const RunSummary& s) {
+  if (s.kept_round > 0 && s.kept_round < s.rounds) {
+    fmt::print("  kept       the models of round {}, the best on validation samples ({})\n", s.kept_round,
+               percent(s.validation_best));
+  }
+  if (s.sites.spread && s.sites.evaluated > 1) {
+    const AccuracySpread& spread = *s.sites.spread;
+    const std::string worst =
+        s.sites.worst_name.empty() ? fmt::format("client {}", s.sites.worst_client) : shown_text(s.sites.worst_name);
+    fmt::print("  sites      of {}: worst {} ({}), a tenth at most {}, median {}, nine tenths at most {}\n",
+               s.sites.evaluated, percent(spread.worst), worst, percent(spread.p10), percent(spread.p50),
+               percent(spread.p90));
+  }
+  if (!s.metrics || !s.metrics->macro_f1) return;
+  std::string line = fmt::format("macro-F1 {}", percent(s.metrics->macro_f1));
+  const ClassFigures* worst = nullptr;
+  for (const ClassFigures& one : s.metrics->classes) {
+    if (one.f1 && (!worst || *one.f1 < *worst->f1)) worst = &one;
+  }
+  if (worst) line += fmt::format(", worst {} ({})", percent(worst->f1), shown_text(worst->name));
+  if (s.metrics->auc) line += fmt::format(", AUC {:.4f}", *s.metrics->auc);
+  fmt::print("  classes    {}\n", line);
+}
+
 void print_summary(const RunSummary& s) {
   fmt::print("{}: {} clients, {}\n", s.run, s.clients, ending(s));
   fmt::print("  accuracy   {}\n", accuracy_line(s));
+  print_figures(s);
   if (s.target_accuracy) {
     fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
                s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));

@@ -319,6 +319,19 @@ TEST_F(Cli, HelpAndVersionGoToStdout) {
   EXPECT_THAT(muster({"run", "--help"}).out, HasSubstr("Example"));
 }
 
+TEST_F(Cli, ARunTellsHowItDoesBySiteAndByClass) {
+  std::string csv = "x,label,site\n";
+  for (int i = 0; i < 60; ++i) csv += fmt::format("{},{},site {}\n", i % 7 - 3, i % 7 > 3 ? "high" : "low", i % 3);
+  const Finished finished =
+      muster({"run", "fedavg", "--out", runs(), "--rounds", "3", "--set", "data.source=csv", "--set",
+              "data.path=" + file("sites.csv", csv), "--set", "data.client=site", "--set", "data.test-fraction=0.5"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("  sites      of 3: worst "));
+  EXPECT_THAT(finished.out, HasSubstr(" (site "));
+  EXPECT_THAT(finished.out, HasSubstr("  classes    macro-F1 "));
+  EXPECT_THAT(finished.out, HasSubstr(", AUC "));
+}
+
 TEST_F(Cli, ShowTellsTheShapesOfANetworkOrWhyItDoesNotFit) {
   const auto shown = [&](const std::string& layers) {
     return muster({"show", "fedavg", "--set", "data.source=blobs", "--set", "model.name=layers", "--set",
