@@ -192,14 +192,13 @@ class OnnxWriter {
     std::string mean = image(in, face.input);
     const std::int64_t stride = face.shortcut_stride;
     if (stride > 1) {
-      // Windows at the lower and right edge hold what is left of the image.
+      // Windows at the lower and right edge hold what is left of the image; the padding does not count, by default.
       const std::int64_t below = face.output.height * stride - face.input.height;
       const std::int64_t right = face.output.width * stride - face.input.width;
       mean = node("AveragePool", {mean},
                   {{"kernel_shape", OnnxShape{stride, stride}},
                    {"strides", OnnxShape{stride, stride}},
-                   {"pads", OnnxShape{0, 0, below, right}},
-                   {"count_include_pad", 0}});
+                   {"pads", OnnxShape{0, 0, below, right}}});
     }
     const std::int64_t more = face.output.channels - face.input.channels;
     if (more == 0) return {mean};

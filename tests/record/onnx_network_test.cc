@@ -194,7 +194,7 @@ json.dump(results, open("results.json", "w"))
   expect_equal(ours, theirs);
 }
 
-// Names and values of an initializer or an input, by the numbers of onnx.proto.
+// Fields below by the numbers of onnx.proto.
 std::string graph_of(const ExportedCase& one) {
   const auto network = make_network(one.options, one.input, one.classes);
   const auto bytes = to_onnx(**network, random_weights(**network), {"muster", "0"}, {});
@@ -216,6 +216,20 @@ TEST(OnnxNetwork, EveryNameIsDefinedOnceAndBeforeItIsUsed) {
     }
     EXPECT_TRUE(defined.contains("logits") && defined.contains("probabilities")) << one.name;
   }
+}
+
+// OpenCV always computes a GRU so, whatever the file says; other readers do as it says.
+TEST(OnnxNetwork, AGruAppliesItsResetGateAfterTheProduct) {
+  const auto one = std::ranges::find(exported_cases(), std::string("gru"), &ExportedCase::name);
+  ASSERT_NE(one, exported_cases().end());
+  std::map<std::string, std::int64_t> found;
+  for (const std::string& node : protobuf_all(graph_of(*one), 1)) {
+    if (protobuf_all(node, 4).front() != "GRU") continue;
+    for (const std::string& attribute : protobuf_all(node, 5)) {
+      found[protobuf_all(attribute, 1).front()] = protobuf_integers(attribute, 3).front();
+    }
+  }
+  EXPECT_THAT(found, testing::ElementsAre(testing::Pair("hidden_size", 4), testing::Pair("linear_before_reset", 1)));
 }
 
 TEST(OnnxNetwork, TwoTensorsOfOneNameAreRefused) {
