@@ -23,6 +23,28 @@ std::string reason() {
   return std::strerror(errno);
 }
 
+// False, with errno set, if that fails.
+bool write_parts(int descriptor, std::span<const std::string_view> parts) {
+  for (std::string_view rest : parts) {
+    while (!rest.empty()) {
+      const ssize_t n = ::write(descriptor, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  return true;
+}
+
+Status write_stream(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool written = descriptor >= 0 && write_parts(descriptor, parts);
+  Status status;
+  if (!written) status = failure("{}: cannot write: {}", path.string(), reason());
+  if (descriptor >= 0) ::close(descriptor);
+  return status;
+}
+
 }  // namespace
 
 Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, std::uint64_t limit) {
@@ -91,6 +113,10 @@ Status write_file(const std::filesystem::path& path, std::string_view content) {
 }
 
 Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) return failure("{}: is a folder, want a file", path.string());
+  if (std::filesystem::is_other(status)) return write_stream(path, parts);
   const std::string temporary = path.string() + ".tmp";
   const auto fail = [&](const char* what) -> Status {
     Error error = failure("{}: cannot {}: {}", path.string(), what, reason());
@@ -99,18 +125,11 @@ Status write_file(const std::filesystem::path& path, std::span<const std::string
   };
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return fail("write");
-  for (std::string_view rest : parts) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(descriptor, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        const int saved = errno;
-        ::close(descriptor);
-        errno = saved;
-        return fail("write");
-      }
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
+  if (!write_parts(descriptor, parts)) {
+    const int saved = errno;
+    ::close(descriptor);
+    errno = saved;
+    return fail("write");
   }
   if (::fsync(descriptor) != 0) {
     const int saved = errno;
