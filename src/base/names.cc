@@ -24,19 +24,34 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view typed, std::span<const std::string> candidates) {
   std::string best;
-  // In a name of one or two letters two edits reach any other, so nothing would be a typo.
-  std::size_t best_distance = (typed.size() < 3 ? 1 : std::max<std::size_t>(2, typed.size() / 3)) + 1;
+  const std::string lower = in_lower_case(typed);
+  // In a short name a few edits reach any other, so nothing would be a typo.
+  std::size_t best_distance = typed.size() < 3 ? typed.size() : std::max<std::size_t>(2, typed.size() / 3) + 1;
+  std::size_t best_exact = 0;
   for (const std::string& candidate : candidates) {
-    if (const auto distance = edit_distance(typed, candidate); distance < best_distance) {
+    const std::size_t distance = edit_distance(lower, in_lower_case(candidate));
+    const std::size_t exact = edit_distance(typed, candidate);
+    if (distance < best_distance || (distance == best_distance && !best.empty() && exact < best_exact)) {
       best_distance = distance;
+      best_exact = exact;
       best = candidate;
     }
   }
   return best;
+}
+
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string unknown_name(std::string_view kind, std::string_view typed, std::span<const std::string> accepted) {

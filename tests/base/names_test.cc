@@ -34,8 +34,26 @@ TEST(NearestName, StaysSilentWhenNothingIsClose) {
   EXPECT_EQ(nearest_name("abcdewxyz", std::vector<std::string>{"abcdefghi"}), "");
 }
 
+TEST(NearestName, TakesAnotherCaseForATypo) {
+  const std::vector<std::string> columns = {"a", "b", "y", "Site", "site id"};
+  EXPECT_EQ(nearest_name("Y", columns), "y");
+  EXPECT_EQ(nearest_name("SITE", columns), "Site");
+  EXPECT_EQ(nearest_name("SITE ID", columns), "site id");
+  EXPECT_EQ(nearest_name("Name", std::vector<std::string>{"NAME", "Names", "name"}), "name");
+}
+
+TEST(NearestName, TakesNoLetterForAnother) {
+  EXPECT_EQ(nearest_name("c", std::vector<std::string>{"a", "b", "cd"}), "");
+}
+
 TEST(NearestName, TakesTheFirstOfEquals) {
   EXPECT_EQ(nearest_name("cat", std::vector<std::string>{"bat", "hat"}), "bat");
+}
+
+TEST(Counted, HasOneOfOne) {
+  EXPECT_EQ(counted(1, "client"), "1 client");
+  EXPECT_EQ(counted(0, "client"), "0 clients");
+  EXPECT_EQ(counted(12, "row"), "12 rows");
 }
 
 TEST(UnknownName, NamesTheValueTheHintAndWhatIsAccepted) {
