@@ -30,11 +30,17 @@ struct Contained<std::optional<T>> {
   using Type = T;
 };
 
+// The program, the command that the line names, that command's own, ...
+std::vector<const CLI::App*> named_commands(const CLI::App& program) {
+  std::vector<const CLI::App*> named{&program};
+  while (!named.back()->get_subcommands().empty()) named.push_back(named.back()->get_subcommands().front());
+  return named;
+}
+
 // What is wrong with a line that was not understood. Where a command is missing or mistyped, the parser itself says
 // only that one is required.
 std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App* named = &program;
-  while (!named->get_subcommands().empty()) named = named->get_subcommands().front();
+  const CLI::App* const named = named_commands(program).back();
   const bool wants_command = named->get_require_subcommand_min() > 0;
   if (!wants_command && dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> unknown = program.remaining(true);
@@ -166,7 +172,9 @@ Status CommandLine::run(std::vector<std::string> words) {
   } catch (const CLI::Success& help_or_version) {
     app_->exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return usage_error("{}; `{} --help` shows what is accepted", misuse(*app_, error), app_->get_name());
+    std::string named;
+    for (const CLI::App* const command : named_commands(*app_)) named += command->get_name() + " ";
+    return usage_error("{}; `{}--help` shows what is accepted", misuse(*app_, error), named);
   }
   return outcome_.status;
 }

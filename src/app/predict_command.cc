@@ -7,6 +7,7 @@
 
 #include "app/commands.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "engine/row_predictions.h"
 #include "record/json_text.h"
 
@@ -24,10 +25,13 @@ struct PredictArguments {
 };
 
 Status predict_rows(const PredictArguments& arguments) {
+  if (arguments.model.group && !arguments.model.client.empty()) {
+    return usage_error("--group: does not go with --client; leave out one of them");
+  }
   MUSTER_ASSIGN(SavedRun run, SavedRun::open(arguments.runs, arguments.run));
   MUSTER_ASSIGN(const PreparedRows rows, prepare_rows(arguments.data, run.preparation()));
   if (!arguments.quiet) {
-    for (const std::string& note : rows.notes) std::fprintf(stderr, "muster: %s\n", note.c_str());
+    for (const std::string& note : rows.notes) std::fprintf(stderr, "muster: note: %s\n", note.c_str());
   }
   auto predicted = predict(run, rows, arguments.model);
   if (!predicted) {
@@ -53,9 +57,9 @@ Status predict_rows(const PredictArguments& arguments) {
     const std::string accuracy =
         predictions.accuracy ? fmt::format(", accuracy {:.2f} %", 100 * *predictions.accuracy) : std::string();
     if (!to_stdout) {
-      fmt::print("{} rows{}: {}\n", rows.samples.size(), accuracy, arguments.out);
+      fmt::print("{}{}: {}\n", counted(rows.samples.size(), "row"), accuracy, arguments.out);
     } else if (!arguments.quiet) {
-      std::fprintf(stderr, "muster: %zu rows%s\n", rows.samples.size(), accuracy.c_str());
+      std::fprintf(stderr, "muster: %s%s\n", counted(rows.samples.size(), "row").c_str(), accuracy.c_str());
     }
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");

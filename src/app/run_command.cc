@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "app/commands.h"
+#include "base/names.h"
 #include "data/shown_text.h"
 #include "engine/forecast.h"
 #include "engine/simulation.h"
@@ -89,7 +90,8 @@ Trouble trouble(const RunSummary& s) {
   if (s.stopped == StopReason::kDiverged) {
     return {"diverged", "lower local.learning-rate, or try data.normalize=true"};
   }
-  if (s.evaluated_round == 0) return {"evaluated", "nothing; for test samples set data.test-fraction, e.g. 0.2"};
+  if (s.evaluated_round == 0)
+    return {"evaluated", "nothing; test samples come from data.test-fraction or a split column"};
   return {};
 }
 
@@ -100,9 +102,9 @@ std::string sizes_text(double smallest, double mean, double largest) {
 
 // "4 of 20 to 30 clients (mean 25.5), 3 idle, CoV 0.42, 4 models".
 std::string groups_line(const RunSummary& s) {
-  return fmt::format("{} of {}, {} idle, CoV {:.2f}, {} {}", s.groups,
+  return fmt::format("{} of {}, {} idle, CoV {:.2f}, {}", s.groups,
                      sizes_text(s.group_size_min, s.group_size_mean, s.group_size_max), s.idle, s.quality.cov_mean,
-                     s.models, s.models == 1 ? "model" : "models");
+                     counted(s.models, "model"));
 }
 
 // How the final models do from client to client, and from class to class.
@@ -131,7 +133,7 @@ void print_figures(const RunSummary& s) {
 }
 
 void print_summary(const RunSummary& s) {
-  fmt::print("{}: {} clients, {}\n", s.run, s.clients, ending(s));
+  fmt::print("{}: {}, {}\n", s.run, counted(s.clients, "client"), ending(s));
   fmt::print("  accuracy   {}\n", accuracy_line(s));
   print_figures(s);
   if (s.target_accuracy) {
@@ -168,6 +170,7 @@ void print_advice(const RunSummary& s, bool json) {
 }
 
 std::string seconds(double value) {
+  if (value < 0.1) return fmt::format("{:.2g} ms", 1000 * value);
   if (value < 100) return fmt::format("{:.2g} s", value);
   return value < 6000 ? fmt::format("{:.0f} min", value / 60) : fmt::format("{:.1f} h", value / 3600);
 }
@@ -181,8 +184,8 @@ void print_forecast(const Forecast& f) {
   fmt::print("{}, dry run: nothing is trained, nothing is written\n", f.recipe);
   fmt::print("  method     {}\n", f.description);
   fmt::print("  data       {}\n", f.data);
-  fmt::print("  model      {}, {} parameters; {} {}\n", f.model, f.parameters, f.models,
-             f.models == 1 ? "model" : "models");
+  fmt::print("  model      {}, {} parameters; {}\n", f.model, f.parameters,
+             f.models == 0 ? "as many models as there will be groups" : counted(f.models, "model"));
   for (std::istringstream lines(f.layers); std::getline(lines, line);) fmt::print("             {}\n", line);
   const bool grouped = f.groups && f.sizes.largest > 1;
   if (grouped) {
@@ -195,7 +198,7 @@ void print_forecast(const Forecast& f) {
   }
   if (f.clients_per_round) {
     fmt::print("  per round  {} of {} clients", *f.clients_per_round, f.clients);
-    if (grouped) fmt::print(" in {} groups", *f.groups_per_round);
+    if (grouped) fmt::print(" in {}", counted(*f.groups_per_round, "group"));
     fmt::print(", {} samples, {} up and {} down\n", f.samples_per_round, megabytes(f.bytes_up),
                megabytes(f.bytes_down));
   }

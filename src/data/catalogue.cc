@@ -323,6 +323,13 @@ Result<fs::path> locate(const Source& source, const DataOptions& options) {
   std::error_code error;
   if (!options.path.empty()) {
     if (!fs::exists(options.path, error)) return failure("data.path: {}: no such file or folder", options.path);
+    for (const char* format : {"csv", "npz"}) {
+      const std::string ending = fmt::format(".{}", format);
+      if (source.kind == kFormat || !(options.path.ends_with(ending) || options.path.ends_with(ending + ".gz")))
+        continue;
+      return usage_error("data.path: {}, which data.source = \"{}\" does not read; want data.source = \"{}\"",
+                         options.path, source.name, format);
+    }
     return fs::path(options.path);
   }
   if (source.kind == kFormat) {

@@ -160,7 +160,7 @@ class TableReading {
     }
     if (const auto& cell = numbers.not_finite) {
       faults_.add(cell->line, column.name,
-                  fmt::format("'{}', want a finite number", shown_text(cell->cell.substr(0, 40))));
+                  fmt::format("'{}', want a number from -3.4e38 to 3.4e38", shown_text(cell->cell.substr(0, 40))));
     }
     if (!column.fill) check_missing(column.name, numbers.first_missing);
   }

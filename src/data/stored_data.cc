@@ -1,8 +1,10 @@
 #include "data/stored_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "base/names.h"
 #include "data/edges.h"
 #include "data/partition.h"
 #include "data/shown_text.h"
@@ -205,6 +207,7 @@ class Divider {
     data_->law_ = law_;
     data_->summary_ = summarise();
     note_untrained_classes();
+    note_missing_tests();
     return std::unique_ptr<FederatedData>(std::move(data_));
   }
 
@@ -388,6 +391,20 @@ class Divider {
     return held[rarest];
   }
 
+  // A share of few rows rounds to none.
+  void note_missing_tests() {
+    const double fraction = data_->cut_fraction_.value_or(0.0);
+    if (fraction <= 0 || !data_->global_test_.empty() || options_.exemplars > 0) return;
+    std::uint32_t most = 0;
+    for (std::uint32_t k = 0; k < data_->clients(); ++k) most = std::max(most, data_->train_index_.size(k));
+    data_->raw_.notes.push_back(
+        most < 2
+            ? std::string("no client has more than one row, which is for training: there is nothing to test with")
+            : fmt::format("no client has rows enough for a test of {:g} %: the most are {}; data.test-fraction = {} "
+                          "gives it one",
+                          100 * fraction, most, std::ceil(50.0 / most) / 100));
+  }
+
   Status take_exemplars() {
     if (options_.exemplars == 0) return {};
     const Samples& samples = *data_->global_samples_;
@@ -408,9 +425,19 @@ class Divider {
     std::ranges::sort(data_->exemplars_, [&](std::uint32_t a, std::uint32_t b) {
       return std::pair(samples.labels[a], a) < std::pair(samples.labels[b], b);
     });
+    note_exemplars(data_->exemplars_.size(), data_->global_test_.size());
     std::erase_if(data_->global_test_, [&](std::uint32_t row) { return removed[row]; });
     if (data_->test_samples_ == data_->global_samples_) remove_rows(data_->test_index_, removed);
     return {};
+  }
+
+  // Of few test rows they take many.
+  void note_exemplars(std::size_t taken, std::size_t tests) {
+    if (10 * taken < tests) return;
+    data_->raw_.notes.push_back(fmt::format(
+        "{} of {} test rows are the server's exemplars (data.exemplars = {} of each class), and count for no "
+        "accuracy",
+        taken, tests, data_->exemplars_per_class_));
   }
 
   std::string summarise() const {
@@ -419,11 +446,11 @@ class Divider {
     if (law_->has_key("alpha")) {
       text += fmt::format(" {}", alpha_of(options_));
     }
-    text +=
-        fmt::format(", {} clients, {} train, {} test", index.clients(), index.rows.size(), data_->global_test_.size());
+    text += fmt::format(", {}, {} train, {} test", counted(index.clients(), "client"), index.rows.size(),
+                        data_->global_test_.size());
     std::uint32_t empty = 0;
     for (std::uint32_t k = 0; k < index.clients(); ++k) empty += index.size(k) == 0 ? 1 : 0;
-    if (empty > 0) text += fmt::format(", {} clients without samples", empty);
+    if (empty > 0) text += fmt::format(", {} without samples", counted(empty, "client"));
     if (!index.note.empty()) text += "; " + index.note;
     return text;
   }

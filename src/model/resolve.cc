@@ -142,7 +142,7 @@ class Resolver {
       case LayerKind::kEmbedding:
         if (!first) return refused(spec, "reads token ids, so it can only be the first layer");
         if (in.height != 1 || in.channels != 1) {
-          return refused(spec, "reads token ids (1 x words x 1), the data is {}x{}x{}", in.height, in.width,
+          return refused(spec, "reads texts (data.tokens), the samples are {} x {} x {}", in.height, in.width,
                          in.channels);
         }
         if (spec.vocabulary == 0 && in.tokens == 0) {

@@ -156,6 +156,13 @@ Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
   return check_validation(r, facts);
 }
 
+Status check_classes(const Recipe& r, const RecipeFacts& facts) {
+  if (facts.classes >= 2) return {};
+  const bool table = r.data.source == "csv";
+  return usage_error("data: all samples are of one class, want at least 2{}",
+                     table ? fmt::format("; is data.label = \"{}\" the right column?", r.data.label) : std::string());
+}
+
 std::vector<ClientId> clients_with_samples(const FederatedData& data, const std::vector<std::uint32_t>& without) {
   std::vector<ClientId> clients;
   for (std::uint32_t k = 0; k < data.clients(); ++k) {
@@ -208,6 +215,7 @@ std::uint32_t groupable_clients(const RecipeFacts& facts) {
 
 Status check_recipe_for(const Recipe& r, const RecipeFacts& facts) {
   if (facts.clients_with_samples == 0) return failure("none of the {} clients has training samples", facts.clients);
+  MUSTER_TRY(check_classes(r, facts));
   if (facts.late >= facts.clients) {
     return usage_error("newcomers.clients: {} of {} clients, but then nobody is there before round {}; want fewer",
                        facts.late, facts.clients, r.newcomers.round.value_or(1));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "data/catalogue.h"
 #include "grouping/group_defaults.h"
 #include "recipe/choices.h"
@@ -93,6 +94,12 @@ std::string gave_way(const Recipe& recipe) {
                      keys.size() == 1 ? "gives" : "give");
 }
 
+std::string samples_in_words(Shape shape) {
+  if (shape.tokens > 0) return fmt::format("texts of {}", counted(shape.width, "token"));
+  if (shape.height == 1 && shape.width == 1) return fmt::format("rows of {}", counted(shape.channels, "feature"));
+  return fmt::format("samples of {} x {} x {}", shape.height, shape.width, shape.channels);
+}
+
 // A network for images on a table becomes one for tables.
 std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
   if (set_by_user(recipe, "model.name") || make_network(recipe.model, shape, classes)) return {};
@@ -106,8 +113,8 @@ std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
   give_way_to_settings(fitted);
   if (!make_network(fitted.model, shape, classes)) return {};
   const std::string before = std::exchange(recipe, std::move(fitted)).model.name;
-  return fmt::format("model.name: \"{}\" instead of the recipe's \"{}\", which does not fit samples of {} x {} x {}",
-                     recipe.model.name, before, shape.height, shape.width, shape.channels);
+  return fmt::format("model.name: \"{}\" instead of the recipe's \"{}\", which does not fit {}", recipe.model.name,
+                     before, samples_in_words(shape));
 }
 
 // A client that is left out for good may be one of few.
@@ -119,6 +126,37 @@ std::string keep_leftovers(Recipe& recipe) {
   }
   tail = "merge";
   return "grouping.tail: \"merge\" instead of the recipe's \"discard\", so that no client of yours is left out";
+}
+
+// A number of clients or groups that are drawn or asked.
+struct DrawnCount {
+  const char* key;
+  Amount* (*find)(Recipe& recipe);
+};
+
+constexpr DrawnCount kDrawnCounts[] = {
+    {"plan.sample-clients", [](Recipe& r) { return &r.plan.sample_clients; }},
+    {"plan.sample-groups", [](Recipe& r) { return r.plan.sample_groups ? &*r.plan.sample_groups : nullptr; }},
+    {"profile.clients", [](Recipe& r) { return &r.profile_clients; }},
+};
+
+// More than there are means all. The user's own number stays as it is.
+std::vector<std::string> fit_drawn_counts(Recipe& recipe, std::uint32_t clients) {
+  std::vector<std::string> notes;
+  for (const DrawnCount& drawn : kDrawnCounts) {
+    Amount* const amount = drawn.find(recipe);
+    const auto* const count = amount ? std::get_if<std::uint32_t>(&amount->value) : nullptr;
+    if (!count || *count <= clients || failing_condition(*find_key(drawn.key), recipe)) continue;
+    if (set_by_user(recipe, drawn.key) || !brings_own_data(recipe)) {
+      notes.push_back(fmt::format("{}: {}, but there {} {}: all take part", drawn.key, *count,
+                                  clients == 1 ? "is" : "are", counted(clients, "client")));
+    } else {
+      notes.push_back(fmt::format("{}: {} instead of the recipe's {}, for {}", drawn.key, clients, *count,
+                                  counted(clients, "client")));
+      amount->value = clients;
+    }
+  }
+  return notes;
 }
 
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
@@ -161,9 +199,10 @@ std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& fact
     const Key& key = *find_key(number.key);
     const std::string value = key.get(recipe);
     if (value == key.get(before)) continue;
-    notes.push_back(fmt::format("{}: {} instead of the recipe's {}, for {} clients with {} samples together",
-                                number.key, value, key.get(before).empty() ? "default" : key.get(before),
-                                facts.clients_with_samples, samples_of_all(facts)));
+    notes.push_back(fmt::format("{}: {} instead of the recipe's {}, for {} with {} together", number.key, value,
+                                key.get(before).empty() ? "default" : key.get(before),
+                                counted(facts.clients_with_samples, "client"),
+                                counted(samples_of_all(facts), "sample")));
   }
   return notes;
 }
@@ -172,6 +211,7 @@ Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedDa
   const RecipeFacts facts = recipe_facts(recipe, data);
   std::vector<std::string> notes = data.notes();
   std::ranges::move(fit_to_own_data(recipe, facts, data.shape()), std::back_inserter(notes));
+  std::ranges::move(fit_drawn_counts(recipe, facts.clients_with_samples), std::back_inserter(notes));
   MUSTER_TRY(check_recipe_for(recipe, facts));
   MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes()));
   resolve_for_data(recipe, facts, data);

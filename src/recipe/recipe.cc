@@ -190,6 +190,12 @@ Result<Recipe> load_recipe(const std::string& name_or_path) {
     for (const BuiltInRecipe& recipe : built_in_recipes()) names.emplace_back(recipe.name);
     return Error{ErrorCode::kUsage, unknown_name("recipe", name_or_path, names) + ", or a path to a .toml file"};
   }
+  if (name_or_path.ends_with(".csv") || name_or_path.ends_with(".csv.gz")) {
+    return usage_error(
+        "{0}: a table, not a recipe; to train on it: muster run fedavg --set data.source=csv --set data.path={0} --set "
+        "data.label=COLUMN",
+        shown_name(name_or_path));
+  }
   auto bytes = read_file(name_or_path, std::uint64_t{1} << 20);
   if (!bytes) return Error{ErrorCode::kUsage, bytes.error().message};
   MUSTER_ASSIGN(Recipe recipe,

@@ -187,7 +187,8 @@ TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
               "data.path=" + file("no-tests.csv", csv), "--set", "model.name=softmax"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("  accuracy   not evaluated: there are no test samples\n"));
-  EXPECT_TRUE(finished.out.ends_with("  evaluated  nothing; for test samples set data.test-fraction, e.g. 0.2\n"))
+  EXPECT_TRUE(
+      finished.out.ends_with("  evaluated  nothing; test samples come from data.test-fraction or a split column\n"))
       << finished.out;
 }
 

@@ -84,7 +84,7 @@ TEST(PreparedRows, NamesTheFirstFaultByLine) {
   EXPECT_EQ(error_of("age,city,b\n1,Bonn,2\nx,Ulm,2\n"),
             "line 2, column 'city': 'Bonn' is not among the 2 values of the training rows");
   EXPECT_EQ(error_of("age,city,b\n\n\"x\ny\",Ulm,2\n"), "line 3, column 'age': 'x\\ny' is not a number");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,inf\n"), "line 2, column 'b': 'inf', want a finite number");
+  EXPECT_EQ(error_of("age,city,b\n1,Ulm,inf\n"), "line 2, column 'b': 'inf', want a number from -3.4e38 to 3.4e38");
   EXPECT_EQ(error_of("age,city,b\n1,Ulm\n"), "line 2: 2 cells, the header has 3 columns");
   EXPECT_EQ(error_of("age,city,b\n"), "no rows after the header");
   EXPECT_EQ(error_of(""), "empty file, want a header row");

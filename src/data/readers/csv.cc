@@ -136,7 +136,8 @@ class TableMaker {
     for (const std::size_t column : in_.columns.features) {
       if (in_.uses[column] != ColumnUse::kNumber) continue;
       if (const auto& cell = in_.scan.number_columns[in_.slot(column)].not_finite) {
-        return failure("{}: '{}', want a finite number", place(column, cell->line), shown_text(cell->cell));
+        return failure("{}: '{}', want a number from -3.4e38 to 3.4e38", place(column, cell->line),
+                       shown_text(cell->cell));
       }
     }
     return {};

@@ -28,6 +28,10 @@ Error no_column(const char* key, const std::string& typed, const std::vector<std
                      list_names(names));
 }
 
+Error same_column(const char* one, const char* other, const std::string& name) {
+  return usage_error("data.{} and data.{} name the same column, '{}'", one, other, shown_text(name));
+}
+
 class Assignment {
  public:
   Assignment(std::vector<std::string> names, const TableOptions& options) : options_(options) {
@@ -68,11 +72,9 @@ class Assignment {
     }
     columns_.split = find(options_.split);
     if (!columns_.split && options_.split != defaults.split) return no_column("split", options_.split, columns_.names);
-    if (columns_.client == columns_.label || columns_.split == columns_.label ||
-        (columns_.client && columns_.client == columns_.split)) {
-      return usage_error("data.label, data.client and data.split name the same column: '{}', '{}', '{}'",
-                         shown_text(options_.label), shown_text(options_.client), shown_text(options_.split));
-    }
+    if (columns_.client == columns_.label) return same_column("label", "client", options_.label);
+    if (columns_.split == columns_.label) return same_column("label", "split", options_.label);
+    if (columns_.client && columns_.client == columns_.split) return same_column("client", "split", options_.client);
     return {};
   }
 
