@@ -127,6 +127,8 @@ Result<TableOptions> table_options(const DataOptions& options) {
                      .features = options.features,
                      .drop = options.drop,
                      .categorical = options.categorical,
+                     .text = options.text,
+                     .tokens = text_options(options),
                      .dialect = {.delimiter = options.delimiter, .decimal = options.decimal},
                      .shape = options.shape};
   if (options.missing == "mean") {
@@ -236,7 +238,7 @@ const std::vector<Source>& sources() {
        .read = read_csv_source,
        .normalization = Normalization::kAlways,
        .own_keys = {"label", "client", "split", "shape", "missing", "delimiter", "decimal", "features", "drop",
-                    "categorical"}},
+                    "categorical", "text", "tokens", "vocabulary", "vocabulary-size", "words"}},
       {.name = "npz",
        .summary = "your arrays: x, y, and client and split if you have them",
        .kind = kFormat,

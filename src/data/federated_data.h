@@ -115,6 +115,7 @@ struct DataOptions {
   std::vector<std::string> features;      // csv columns that are used; empty = all but label, client and split
   std::vector<std::string> drop;          // csv columns that are not used
   std::vector<std::string> categorical;   // csv columns of which each value is a feature, also if they are numbers
+  std::string text;                       // csv column of texts, which are the samples; "" = features
   std::string embedding;                  // GloVe text file for leaf sources
   std::string tokens;                     // what texts are cut into: characters | words; "" = words with vectors
   std::string vocabulary;                 // file of tokens, one per line; "" = made of the training texts

@@ -24,8 +24,9 @@ constexpr Words<Samples::Storage, 3> kStorages{{{Samples::Storage::kBytes, "byte
 constexpr Words<DecimalMark, 2> kDecimals{{{DecimalMark::kPoint, "point"}, {DecimalMark::kComma, "comma"}}};
 constexpr Words<TextEncoding, 3> kEncodings{
     {{TextEncoding::kUtf8, "utf-8"}, {TextEncoding::kUtf16, "utf-16"}, {TextEncoding::kLatin1, "latin-1"}}};
-constexpr Words<PreparedColumn::Kind, 2> kKinds{
-    {{PreparedColumn::Kind::kNumber, "number"}, {PreparedColumn::Kind::kOneHot, "one-hot"}}};
+constexpr Words<PreparedColumn::Kind, 3> kKinds{{{PreparedColumn::Kind::kNumber, "number"},
+                                                 {PreparedColumn::Kind::kOneHot, "one-hot"},
+                                                 {PreparedColumn::Kind::kText, "text"}}};
 
 template <typename Value, std::size_t kCount>
 const char* word_of(Value value, const Words<Value, kCount>& words) {
@@ -169,7 +170,15 @@ void check_sizes(const Preparation& preparation, Fields& fields) {
     features += column.features();
     names.push_back(column.name);
   }
-  if (!preparation.columns.empty() && features != preparation.shape.size()) {
+  const bool texts = std::ranges::any_of(
+      preparation.columns, [](const PreparedColumn& column) { return column.kind == PreparedColumn::Kind::kText; });
+  if (texts && (preparation.columns.size() != 1 || !preparation.tokens)) {
+    fields.refuse("columns", "want a column of text to be the only one, and tokens of it");
+  }
+  if (texts != (!preparation.columns.empty() && preparation.storage == Samples::Storage::kTokens)) {
+    fields.refuse("storage", "want tokens of a column of text, and of no other");
+  }
+  if (!texts && !preparation.columns.empty() && features != preparation.shape.size()) {
     fields.refuse("columns", "want as many features as the shape has");
   }
   for (const std::string* name : {&preparation.label, &preparation.client, &preparation.split}) {
@@ -230,7 +239,9 @@ std::uint32_t token_ids(const Preparation& preparation) {
 }
 
 std::vector<std::string> feature_names(const Preparation& preparation) {
-  if (preparation.columns.empty()) return std::vector<std::string>(preparation.shape.size());
+  if (preparation.columns.empty() || preparation.storage == Samples::Storage::kTokens) {
+    return std::vector<std::string>(preparation.shape.size());
+  }
   std::vector<std::string> names;
   for (const PreparedColumn& column : preparation.columns) {
     if (column.kind == PreparedColumn::Kind::kNumber) names.push_back(column.name);

@@ -18,14 +18,17 @@ struct PreparedColumn {
   enum class Kind {
     kNumber,  // one feature
     kOneHot,  // a feature per category: 1 for the row's, 0 for the others
+    kText,    // cut into tokens; the only column then
   };
 
   std::string name;
   Kind kind = Kind::kNumber;
   std::vector<std::string> categories;  // kOneHot, in the order of their features
-  // What stands in for a missing cell: a number, or an index into `categories`. None: a missing cell is an error.
+  // What stands in for a missing cell: a number, an index into `categories`, or 0 for the empty text. None: a missing
+  // cell is an error.
   std::optional<double> fill;
 
+  // Precondition: it is no text.
   [[nodiscard]] std::size_t features() const { return kind == Kind::kNumber ? 1 : categories.size(); }
   bool operator==(const PreparedColumn&) const = default;
 };
@@ -70,7 +73,7 @@ struct Preparation {
 [[nodiscard]] std::uint32_t token_ids(const Preparation& preparation);
 
 // The names of all features in order: a column's, "column=category" for a one-hot feature, "" where features have no
-// names (images, arrays).
+// names (images, arrays, texts).
 [[nodiscard]] std::vector<std::string> feature_names(const Preparation& preparation);
 
 // One line of JSON. Bytes of names that are not UTF-8 are replaced.

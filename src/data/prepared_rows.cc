@@ -61,13 +61,18 @@ class TableReading {
       const PreparedColumn& column = preparation_.columns[i];
       if (column.kind == PreparedColumn::Kind::kNumber) {
         check_numbers(column, scan_.number_columns[slot(positions_[i])]);
+      } else if (column.kind == PreparedColumn::Kind::kText) {
+        MUSTER_TRY(cut_texts(column, scan_.text_columns[slot(positions_[i])]));
       } else {
         categories.push_back(category_ids(column, scan_.text_columns[slot(positions_[i])]));
       }
     }
     read_labels();
     MUSTER_TRY(faults_.status());
-    MUSTER_ASSIGN(rows_.samples.floats, feature_rows(numbers_in_order(), scan_.rows, preparation_.columns, categories));
+    if (preparation_.storage != Samples::Storage::kTokens) {
+      MUSTER_ASSIGN(rows_.samples.floats,
+                    feature_rows(numbers_in_order(), scan_.rows, preparation_.columns, categories));
+    }
     read_clients();
     rows_.lines = std::move(scan_.lines);
     return std::move(rows_);
@@ -172,6 +177,13 @@ class TableReading {
                             shown_text(cell->cell)));
   }
 
+  Status cut_texts(const PreparedColumn& column, const ScannedTexts& texts) {
+    if (!column.fill) check_missing(column.name, texts.first_missing);
+    MUSTER_ASSIGN(const Vocabulary vocabulary, Vocabulary::from(preparation_.vocabulary));
+    rows_.samples.tokens = token_rows(texts, vocabulary, *preparation_.tokens, preparation_.shape.width);
+    return {};
+  }
+
   // Ids of `texts` -> ids of `names`; unknown texts are faults.
   std::vector<std::uint32_t> translated(const std::vector<std::string>& names, const std::string& column,
                                         const char* what, ScannedTexts& texts) {
@@ -258,7 +270,7 @@ Result<PreparedRows> read_table(DecodedText decoded, const Preparation& preparat
 }
 
 Status check_kind(const Preparation& preparation) {
-  if (preparation.storage == Samples::Storage::kTokens) {
+  if (preparation.storage == Samples::Storage::kTokens && preparation.columns.empty()) {
     return failure("the model was trained on text of '{}'; new rows of that kind cannot be read from a table",
                    preparation.source);
   }

@@ -117,9 +117,15 @@ void add_data(std::vector<Key>& keys) {
   data.add("client", &D::client, some_text(), "csv column or npz array of client ids").only(data_key("client"));
   data.add("split", &D::split, some_text(), "csv column or npz array that tells train, 0, from test, 1")
       .only(data_key("split"));
+  const auto unless_text = [] {
+    return unless(
+        "data.text", [](const Recipe& r) { return !r.data.text.empty(); },
+        [](const Recipe& r) { return fmt::format("data.text = \"{}\"", r.data.text); });
+  };
   data.add("shape", &D::shape, integers(3, 1'000'000), "height, width, channels of flat rows")
       .otherwise("one row of features")
-      .only(data_key("shape"));
+      .only(data_key("shape"))
+      .only(unless_text());
   data.add("missing", &D::missing, one_of({"error", "mean", "drop"}),
            "what a csv cell that is empty, NA, N/A, NaN, null or ? is: an error, filled, or its row left out")
       .only(data_key("missing"));
@@ -131,16 +137,28 @@ void add_data(std::vector<Key>& keys) {
       .only(data_key("decimal"));
   data.add("features", &D::features, texts(), "csv columns that are used as features")
       .otherwise("all but label, client and split")
-      .only(data_key("features"));
-  data.add("drop", &D::drop, texts(), "csv columns that are not used").otherwise("none").only(data_key("drop"));
+      .only(data_key("features"))
+      .only(unless_text());
+  data.add("drop", &D::drop, texts(), "csv columns that are not used")
+      .otherwise("none")
+      .only(data_key("drop"))
+      .only(unless_text());
   data.add("categorical", &D::categorical, texts(),
            "csv columns of which each value is a feature, also if they are numbers")
       .otherwise("text columns of up to 50 values")
-      .only(data_key("categorical"));
+      .only(data_key("categorical"))
+      .only(unless_text());
+  data.add("text", &D::text, any_text(), "csv column of texts, which are cut into data.tokens; the only feature then")
+      .otherwise("none")
+      .only(data_key("text"));
+  const auto has_texts = [] {
+    return needs("data.text of a csv", [](const Recipe& r) { return r.data.source != "csv" || !r.data.text.empty(); });
+  };
   data.add("tokens", &D::tokens, one_of({"characters", "words"}),
            "what texts are cut into, for a network that embeds them")
       .otherwise("words, each a vector of data.embedding; of shakespeare characters")
-      .only(data_key("tokens"));
+      .only(data_key("tokens"))
+      .only(has_texts());
   const auto cuts_texts = [] {
     return needs("data.tokens",
                  [](const Recipe& r) { return !r.data.tokens.empty() || r.data.source == "shakespeare"; });
@@ -156,17 +174,18 @@ void add_data(std::vector<Key>& keys) {
       .only(cuts_texts())
       .only(unless(
           "data.vocabulary", [](const Recipe& r) { return !r.data.vocabulary.empty(); },
-          [](const Recipe& r) { return fmt::format("with data.vocabulary = \"{}\"", r.data.vocabulary); }));
+          [](const Recipe& r) { return fmt::format("data.vocabulary = \"{}\"", r.data.vocabulary); }));
   data.add("embedding", &D::embedding, any_text(), "GloVe text file for sentences")
       .otherwise("a glove* file beside the sentences")
       .only(data_key("embedding"))
       .only(unless(
           "data.tokens", [](const Recipe& r) { return !r.data.tokens.empty(); },
-          [](const Recipe& r) { return fmt::format("with data.tokens = \"{}\"", r.data.tokens); }));
+          [](const Recipe& r) { return fmt::format("data.tokens = \"{}\"", r.data.tokens); }));
   data.add("words", &D::words, integer(1, 10'000), "tokens of a text that are used")
       .unit("tokens")
       .otherwise("25; of characters 80")
-      .only(data_key("words"));
+      .only(data_key("words"))
+      .only(has_texts());
 }
 
 void add_model(std::vector<Key>& keys) {

@@ -269,6 +269,73 @@ TEST_F(OwnData, OneOfAKindIsSaidInTheSingular) {
   EXPECT_EQ(one.err, "muster: note: 'extra' is not used: the model was not trained with it\n");
 }
 
+// Which of two words begins a text is the label; the words are far apart, and the texts of any length.
+OwnTable reviews() {
+  TableText text("reviews.csv", "review;shop;mood;split\n");
+  for (int i = 0; i < 600; ++i) {
+    const bool good = text.chance(0.5);
+    text.add(fmt::format("\"{} {};\n\"\"{}\"\"\";{};{};{}\n", good ? "Fine" : "Poor",
+                         Words{"tea", "cup", "pot"}[text.below(3)], Words{"so so", "hm", "well well"}[text.below(3)],
+                         Words{"north", "south"}[text.below(2)], good ? "glad" : "sad",
+                         text.next_is_test() ? "test" : "train"));
+  }
+  return text.with("mood", "shop",
+                   {"data.text=review", "data.tokens=words", "data.words=4", "local.learning-rate=0.5"});
+}
+
+TEST_F(OwnData, AColumnOfTextIsCutIntoTokens) {
+  const OwnTable table = reviews();
+  const std::string path = file(table.name, table.content);
+  const nlohmann::json trained = run(table, path);
+  ASSERT_TRUE(trained.is_object());
+  EXPECT_GT(trained["accuracy"]["last"], 0.9);
+  const std::string out = (scratch_.path() / "predicted.csv").string();
+  EXPECT_EQ(predict(trained, path, out)["rows"], table.rows);
+  EXPECT_EQ(records(out), table.rows);
+  EXPECT_EQ(predict(trained, file("test.csv", table.test_content), out)["accuracy"], trained["accuracy"]["last"]);
+  EXPECT_TRUE(predict(trained, file("new.csv", "review\nFine by me\n"), out)["accuracy"].is_null());
+  const std::string dir = trained["dir"];
+  expect_error({"predict", dir, "--data", file("no.csv", "text\nFine\n")}, 1, HasSubstr("no column 'review'"));
+  expect_error({"predict", dir, "--data", file("hole.csv", "review,shop\n,north\n")}, 1,
+               HasSubstr("line 2, column 'review': missing value"));
+}
+
+TEST_F(OwnData, TextsThatLackAKeyAreRefused) {
+  const OwnTable table = reviews();
+  const std::string path = file(table.name, table.content);
+  const auto refuse = [&](const Words& settings, const std::string& message) {
+    Words words{"run",   "fedavg",         "--quiet", "--set", "data.source=csv", "--set", "data.path=" + path,
+                "--set", "data.label=mood"};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    expect_error(words, 2, HasSubstr(message));
+  };
+  refuse({"data.text=review"}, "data.text: 'review' wants data.tokens");
+  refuse({"data.text=reviw", "data.tokens=words"}, "data.text: no column 'reviw' (did you mean 'review'?)");
+  refuse({"data.text=mood", "data.tokens=words"}, "data.text and data.label name the same column");
+  refuse({"data.tokens=words"}, "data.tokens: \"words\" has no effect without data.text");
+  refuse({"data.text=review", "data.tokens=words", "data.drop=[\"shop\"]"},
+         "data.drop: [\"shop\"] has no effect with data.text = \"review\"; it applies without data.text");
+}
+
+TEST_F(OwnData, AModelOfLeafTextsPredictsFromATable) {
+  nlohmann::json people{{"users", {"A", "B"}}, {"num_samples", {20, 20}}, {"user_data", nlohmann::json::object()}};
+  for (const char* user : {"A", "B"}) {
+    for (int i = 0; i < 20; ++i) {
+      people["user_data"][user]["x"].push_back(i % 2 ? "abab" : "baba");
+      people["user_data"][user]["y"].push_back(i % 2 ? "a" : "b");
+    }
+  }
+  const Finished finished =
+      muster({"run", "fedavg", "--rounds", "2", "--json", "--quiet", "--out", runs(), "--set", "data.source=leaf",
+              "--set", "data.path=" + file("play.json", people.dump()), "--set", "data.tokens=characters"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto trained = nlohmann::json::parse(finished.out);
+  const auto predicted =
+      predict(trained, file("new.csv", "x,y,user\nabab,a,A\nbaba,b,B\n"), (scratch_.path() / "predicted.csv").string());
+  EXPECT_EQ(predicted["rows"], 2);
+  EXPECT_TRUE(predicted["accuracy"].is_number());
+}
+
 class EveryOwnTable : public OwnData, public testing::WithParamInterface<OwnTable> {};
 
 TEST_P(EveryOwnTable, GoesFromFileToPredictionsInTwoCommands) {

@@ -65,7 +65,7 @@ class CsvColumns {
       if (role) uses[*role] = ColumnUse::kText;
     }
     for (const std::size_t column : columns.features) {
-      uses[column] = columns.categorical[column] ? ColumnUse::kText : ColumnUse::kNumber;
+      uses[column] = columns.categorical[column] || columns.text ? ColumnUse::kText : ColumnUse::kNumber;
     }
   }
 
@@ -108,16 +108,7 @@ class TableMaker {
     if (in_.columns.client) {
       MUSTER_ASSIGN(table_.clients, categories_of(*in_.columns.client, "client"));
     }
-    for (const std::size_t column : in_.columns.features) MUSTER_TRY(add_feature_column(column));
-    note_features();
-    if (options_.missing == MissingCells::kMean) MUSTER_TRY(find_fills());
-    Samples& samples = table_.samples;
-    samples.storage = Samples::Storage::kFloats;
-    MUSTER_ASSIGN(samples.floats, feature_rows(std::move(in_.scan.numbers), in_.scan.rows, prepared_, categories_));
-    std::size_t features = 0;
-    for (const PreparedColumn& column : prepared_) features += column.features();
-    samples.shape = {1, 1, static_cast<std::uint32_t>(features)};
-    MUSTER_TRY(reshape(samples, options_.shape));
+    MUSTER_TRY(in_.columns.text ? cut_texts(*in_.columns.text) : make_features());
     MUSTER_ASSIGN(RawData data, divide(std::move(table_)));
     describe(data);
     return data;
@@ -131,6 +122,45 @@ class TableMaker {
     return std::ranges::binary_search(in_.columns.features, column);
   }
   [[nodiscard]] bool is_train(std::size_t row) const { return table_.is_test.empty() || !table_.is_test[row]; }
+
+  Status make_features() {
+    for (const std::size_t column : in_.columns.features) MUSTER_TRY(add_feature_column(column));
+    note_features();
+    if (options_.missing == MissingCells::kMean) MUSTER_TRY(find_fills());
+    Samples& samples = table_.samples;
+    samples.storage = Samples::Storage::kFloats;
+    MUSTER_ASSIGN(samples.floats, feature_rows(std::move(in_.scan.numbers), in_.scan.rows, prepared_, categories_));
+    std::size_t features = 0;
+    for (const PreparedColumn& column : prepared_) features += column.features();
+    samples.shape = {1, 1, static_cast<std::uint32_t>(features)};
+    return reshape(samples, options_.shape);
+  }
+
+  // The texts of the column as ids of tokens. A missing cell that the options provide for is an empty text.
+  Status cut_texts(std::size_t column) {
+    const ScannedTexts& texts = in_.scan.text_columns[in_.slot(column)];
+    const TextOptions& options = options_.tokens;
+    if (options.vocabulary.empty()) {
+      std::vector<std::string> train;
+      for (std::size_t row = 0; row < in_.scan.rows; ++row) {
+        if (is_train(row)) train.push_back(text_of(texts, row));
+      }
+      vocabulary_ = Vocabulary::of(train, *options.tokens, options.most_tokens);
+      if (vocabulary_.tokens().empty()) {
+        return failure("column '{}': no training row has any text", shown_text(in_.name(column)));
+      }
+    } else {
+      MUSTER_ASSIGN(vocabulary_, Vocabulary::read(options.vocabulary));
+    }
+    PreparedColumn prepared{.name = in_.name(column), .kind = PreparedColumn::Kind::kText};
+    if (options_.missing == MissingCells::kMean) prepared.fill = 0;
+    prepared_.push_back(std::move(prepared));
+    Samples& samples = table_.samples;
+    samples.storage = Samples::Storage::kTokens;
+    samples.shape = {1, options.length, 1, vocabulary_.size()};
+    samples.tokens = token_rows(texts, vocabulary_, *options.tokens, options.length);
+    return {};
+  }
 
   [[nodiscard]] Status check_numbers() const {
     for (const std::size_t column : in_.columns.features) {
@@ -376,6 +406,10 @@ class TableMaker {
   void describe(RawData& data) {
     Preparation& preparation = data.preparation;
     preparation.columns = std::move(prepared_);
+    if (in_.columns.text) {
+      preparation.tokens = options_.tokens.tokens;
+      preparation.vocabulary = vocabulary_.tokens();
+    }
     preparation.label = in_.name(*in_.columns.label);
     if (in_.columns.client) preparation.client = in_.name(*in_.columns.client);
     if (in_.columns.split) preparation.split = in_.name(*in_.columns.split);
@@ -389,6 +423,7 @@ class TableMaker {
   const TableOptions& options_;
   Table table_;
   std::vector<PreparedColumn> prepared_;
+  Vocabulary vocabulary_;                               // where the samples are texts
   std::vector<std::vector<std::uint32_t>> categories_;  // of the one-hot columns, per row
 };
 

@@ -463,6 +463,11 @@ Status make_token_samples(const Merged& merged, const TextOptions& options, RawD
   data.test = token_samples(merged.test, vocabulary, options);
   data.preparation.tokens = options.tokens;
   data.preparation.vocabulary = vocabulary.tokens();
+  if (data.preparation.vocabulary.empty()) return {};
+  // LEAF's own names: so new rows can come from a table with these columns.
+  data.preparation.columns.push_back(PreparedColumn{.name = "x", .kind = PreparedColumn::Kind::kText, .fill = 0.0});
+  data.preparation.label = std::string("y");
+  data.preparation.client = std::string("user");
   return {};
 }
 

@@ -53,6 +53,7 @@ Samples part_of(const Samples& samples, const std::vector<std::size_t>& rows) {
   take_rows(samples.labels, 1, rows, part.labels);
   take_rows(samples.bytes, samples.shape.size(), rows, part.bytes);
   take_rows(samples.floats, samples.shape.size(), rows, part.floats);
+  take_rows(samples.tokens, samples.shape.size(), rows, part.tokens);
   return part;
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "data/raw_data.h"
 #include "data/readers/csv_dialect.h"
+#include "data/readers/tokens.h"
 
 namespace muster {
 
@@ -26,6 +27,8 @@ struct TableOptions {
   std::vector<std::string> features;            // CSV: the columns that are used; empty = all others
   std::vector<std::string> drop;                // CSV: columns that are not used
   std::vector<std::string> categorical;         // CSV: columns of which each value is a feature, also if numbers
+  std::string text;                             // CSV: the column of texts that are the samples; "" = none
+  TextOptions tokens;                           // CSV: how these become tokens
   CsvDialectOptions dialect;
   std::vector<std::uint32_t> shape;  // height, width, channels of a row; empty = as the source has it
 };

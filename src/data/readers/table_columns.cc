@@ -41,6 +41,10 @@ class Assignment {
 
   Result<TableColumns> run() {
     MUSTER_TRY(find_roles());
+    if (!options_.text.empty()) {
+      MUSTER_TRY(find_text());
+      return std::move(columns_);
+    }
     MUSTER_TRY(find_features());
     for (const std::string& name : options_.categorical) {
       MUSTER_ASSIGN(const std::size_t column, require("categorical", name));
@@ -75,6 +79,19 @@ class Assignment {
     if (columns_.client == columns_.label) return same_column("label", "client", options_.label);
     if (columns_.split == columns_.label) return same_column("label", "split", options_.label);
     if (columns_.client && columns_.client == columns_.split) return same_column("client", "split", options_.client);
+    return {};
+  }
+
+  Status find_text() {
+    MUSTER_ASSIGN(const std::size_t column, require("text", options_.text));
+    if (column == columns_.label) return same_column("text", "label", options_.text);
+    if (column == columns_.client) return same_column("text", "client", options_.text);
+    if (column == columns_.split) return same_column("text", "split", options_.text);
+    if (!options_.tokens.tokens) {
+      return usage_error("data.text: '{}' wants data.tokens, \"characters\" or \"words\"", shown_text(options_.text));
+    }
+    columns_.text = column;
+    columns_.features = {column};
     return {};
   }
 

@@ -16,6 +16,7 @@ struct TableColumns {
   std::optional<std::size_t> label;
   std::optional<std::size_t> client;
   std::optional<std::size_t> split;
+  std::optional<std::size_t> text;    // the one feature, if its texts are to be cut into tokens
   std::vector<std::size_t> features;  // ascending
   std::vector<bool> categorical;      // per column: asked for by name
   std::vector<std::string> notes;

@@ -58,6 +58,19 @@ Result<std::vector<float>> feature_rows(std::vector<float> numbers, std::size_t 
   return spread;
 }
 
+std::string text_of(const ScannedTexts& texts, std::size_t row) {
+  return texts.ids[row] == ScannedTexts::kMissing ? std::string() : texts.values.text(texts.ids[row]);
+}
+
+std::vector<std::uint32_t> token_rows(const ScannedTexts& texts, const Vocabulary& vocabulary, TokenKind kind,
+                                      std::size_t length) {
+  std::vector<std::uint32_t> tokens(texts.ids.size() * length);
+  for (std::size_t row = 0; row < texts.ids.size(); ++row) {
+    vocabulary.encode(text_of(texts, row), kind, std::span(tokens).subspan(row * length, length));
+  }
+  return tokens;
+}
+
 CategoryNames::CategoryNames(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     index_.emplace(names[i], static_cast<std::uint32_t>(i));

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "data/preparation.h"
 #include "data/readers/csv_scan.h"
+#include "data/readers/tokens.h"
 
 namespace muster {
 
@@ -20,6 +21,13 @@ namespace muster {
 [[nodiscard]] Result<std::vector<float>> feature_rows(std::vector<float> numbers, std::size_t rows,
                                                       const std::vector<PreparedColumn>& columns,
                                                       const std::vector<std::vector<std::uint32_t>>& categories);
+
+// The text of a row; "" if it is missing.
+[[nodiscard]] std::string text_of(const ScannedTexts& texts, std::size_t row);
+
+// Rows x length ids of tokens.
+[[nodiscard]] std::vector<std::uint32_t> token_rows(const ScannedTexts& texts, const Vocabulary& vocabulary,
+                                                    TokenKind kind, std::size_t length);
 
 // Finds names that are numbers by their value too: "1.0" is "1" where all names are numbers.
 class CategoryNames {
