@@ -256,10 +256,10 @@ Result<std::string> partition(const Arguments& arguments) {
     } else {
       picture = draw_svg(table);
     }
-    MUSTER_TRY(write_file(arguments.plot, picture));
+    MUSTER_TRY(write_output(arguments.plot, picture));
   }
   const std::string csv = write_label_csv(table);
-  if (!arguments.out.empty()) MUSTER_TRY(write_file(arguments.out, csv));
+  if (!arguments.out.empty()) MUSTER_TRY(write_output(arguments.out, csv));
   if (arguments.json) {
     Json json = {{"source", arguments.source}};
     json.update(json_of(*data, figures_of(*data)));

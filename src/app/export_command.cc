@@ -68,7 +68,7 @@ Status write_onnx(SavedRun& run, const ModelChoice& choice, const std::string& v
     about["features"] = json_text(nlohmann::json(feature_names(run.preparation())));
   }
   MUSTER_ASSIGN(const std::string bytes, to_onnx(*run.network(), weights, {"muster", version}, about));
-  return write_file(file, bytes);
+  return write_output(file, bytes);
 }
 
 Status write_weights(SavedRun& run, const ModelChoice& choice, bool torch_layout, const std::filesystem::path& file) {

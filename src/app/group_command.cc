@@ -279,7 +279,7 @@ Status plot(const std::string& path, std::span<const Answer> answers) {
   } else {
     picture = to_svg(drawing);
   }
-  return write_file(path, picture);
+  return write_output(path, picture);
 }
 
 // For `all`: every method is asked for groups of about so many clients, so that their figures can be compared.

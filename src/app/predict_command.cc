@@ -45,7 +45,7 @@ Status predict_rows(const PredictArguments& arguments) {
     if (to_stdout) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
-      MUSTER_TRY(write_file(arguments.out, text));
+      MUSTER_TRY(write_output(arguments.out, text));
     }
   }
   if (arguments.json) {

@@ -108,15 +108,19 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
   return bytes;
 }
 
+Status write_output(const std::filesystem::path& path, std::string_view content) {
+  std::error_code ignored;
+  return std::filesystem::is_other(std::filesystem::status(path, ignored)) ? write_stream(path, {&content, 1})
+                                                                           : write_file(path, content);
+}
+
 Status write_file(const std::filesystem::path& path, std::string_view content) {
   return write_file(path, std::span<const std::string_view>(&content, 1));
 }
 
 Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts) {
   std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  if (std::filesystem::is_directory(status)) return failure("{}: is a folder, want a file", path.string());
-  if (std::filesystem::is_other(status)) return write_stream(path, parts);
+  if (std::filesystem::is_directory(path, ignored)) return failure("{}: is a folder, want a file", path.string());
   const std::string temporary = path.string() + ".tmp";
   const auto fail = [&](const char* what) -> Status {
     Error error = failure("{}: cannot {}: {}", path.string(), what, reason());

@@ -21,10 +21,12 @@ namespace muster {
 [[nodiscard]] Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, std::uint64_t limit);
 
 // Writes `content` to a temporary file beside `path`, fsyncs it, renames it over `path`, and fsyncs the folder.
-// On failure `path` is as it was. What is no regular file, such as a pipe or a device, is written to as it is: a rename
-// would put a file in its place.
+// On failure `path` is as it was.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view content);
-// The same for content in several parts, one after the other.
+// The same where a user names the file: a pipe or a device is written to as it is, where a rename would put a file in
+// its place. It may wait for a pipe's reader, so a program's own files are not written so.
+[[nodiscard]] Status write_output(const std::filesystem::path& path, std::string_view content);
+// write_file() for content in several parts, one after the other.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 // Creates the folder and its parents; fails, naming the path, if that cannot be done or it cannot be written to.

@@ -160,7 +160,7 @@ TEST_F(File, APipeIsWrittenToAndStaysOne) {
   const fs::path pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_TRUE(write_file(pipe, "rows"));
+  ASSERT_TRUE(write_output(pipe, "rows"));
   char bytes[8];
   EXPECT_EQ(::read(reader, bytes, sizeof bytes), 4);
   ::close(reader);

@@ -102,7 +102,7 @@ TEST(LayerListTest, ErrorsSayWhatDoesNotFitTheData) {
   EXPECT_THAT(refusal({{"layer-norm"}}, image), HasSubstr("on 1 channel"));
   EXPECT_THAT(refusal({{"lstm 8"}}, image), HasSubstr("on 28 x 28 pixels; want a sequence"));
   EXPECT_THAT(refusal({{"relu"}, {"embedding 9 3"}}, {1, 5, 1}), HasSubstr("can only be the first layer"));
-  EXPECT_THAT(refusal({{"embedding 9 3"}}, {1, 5, 2}), HasSubstr("the data is 1x5x2"));
+  EXPECT_THAT(refusal({{"embedding 9 3"}}, {1, 5, 2}), HasSubstr("the samples are 1 x 5 x 2"));
   EXPECT_THAT(refusal({{"embedding 3"}}, {1, 5, 1}), HasSubstr("want a VOCABULARY too"));
   EXPECT_THAT(refusal({{"embedding 9 3"}}, {1, 5, 1, 10}), HasSubstr("on data with 10 tokens"));
   EXPECT_THAT(refusal({{"dense 3"}}, {1, 5, 1, 10}), HasSubstr("the first an embedding"));
