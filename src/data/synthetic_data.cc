@@ -99,6 +99,7 @@ class SyntheticData final : public FederatedData {
     return generate(client, kTest, test_count(client), buffer);
   }
   std::uint32_t validation_count(ClientId client) const override {
+    if (validation_fraction_ == 0) return 0;  // without drawing the client's size, which a million of them would feel
     const std::uint32_t size = sample_count(client);
     return size - test_part(size) - train_part(size);
   }
