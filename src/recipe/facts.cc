@@ -1,6 +1,7 @@
 #include "recipe/facts.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "grouping/group_defaults.h"
@@ -163,20 +164,22 @@ Status check_classes(const Recipe& r, const RecipeFacts& facts) {
                      table ? fmt::format("; is data.label = \"{}\" the right column?", r.data.label) : std::string());
 }
 
-std::vector<ClientId> clients_with_samples(const FederatedData& data, const std::vector<std::uint32_t>& without) {
+std::vector<ClientId> clients_with_samples(std::span<const std::uint32_t> samples,
+                                           const std::vector<std::uint32_t>& without) {
   std::vector<ClientId> clients;
-  for (std::uint32_t k = 0; k < data.clients(); ++k) {
-    if (data.train_count({k}) > 0 && !std::ranges::binary_search(without, k)) clients.push_back({k});
+  for (std::uint32_t k = 0; k < samples.size(); ++k) {
+    if (samples[k] > 0 && !std::ranges::binary_search(without, k)) clients.push_back({k});
   }
   return clients;
 }
 
-std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedData& data) {
+std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedData& data,
+                                             std::span<const std::uint32_t> samples) {
   std::uint32_t round = 1;
-  std::vector<ClientId> clients = clients_with_samples(data, late_clients(r, data.clients()));
+  std::vector<ClientId> clients = clients_with_samples(samples, late_clients(r, data.clients()));
   if (clients.empty() && r.newcomers.round) {  // then groups wait for those who come late
     round = *r.newcomers.round;
-    clients = clients_with_samples(data, {});
+    clients = clients_with_samples(samples, {});
   }
   // An event goes by what everybody sends, and asks nobody.
   if (r.plan.regroup.on.empty() && told_by(r) != ProfileGives::kNothing) {
@@ -186,7 +189,7 @@ std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedDat
   for (const ClientId client : clients) {
     EdgeFacts& edge = edges[data.edge(client)];
     ++edge.clients;
-    edge.samples += data.train_count(client);
+    edge.samples += samples[client.value];
   }
   std::erase_if(edges, [](const EdgeFacts& edge) { return edge.clients == 0; });
   return edges;
@@ -196,13 +199,15 @@ std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedDat
 
 RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
+  std::vector<std::uint32_t> samples(facts.clients);  // asked once: virtual clients draw their sizes
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
     facts.client_tests = facts.client_tests || data.test_count({k}) > 0;
     facts.client_validation = facts.client_validation || data.validation_count({k}) > 0;
-    if (data.train_count({k}) > 0) ++facts.clients_with_samples;
+    samples[k] = data.train_count({k});
+    if (samples[k] > 0) ++facts.clients_with_samples;
   }
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);
-  facts.edges = edges_of_first_groups(recipe, data);
+  facts.edges = edges_of_first_groups(recipe, data, samples);
   facts.global_test = data.global_test().size() > 0;
   facts.exemplars = data.exemplars().size() > 0;
   facts.images = data.shape().height > 1 && data.shape().width > 1;
