@@ -7,13 +7,14 @@
 #include "data/catalogue.h"
 #include "grouping/grouping_method.h"
 #include "recipe/catalogue.h"
+#include "recipe/composition.h"
 #include "recipe/recipe.h"
 
 namespace muster {
 namespace {
 
 // What may stand in place of an argument or a value.
-enum class Kind { kNothing, kFile, kFolder, kRecipe, kStage, kMethod, kSource, kKey };
+enum class Kind { kNothing, kFile, kFolder, kRecipe, kTask, kStage, kMethod, kSource, kKey };
 
 Kind kind_of(const OptionText& option) {
   if (option.positional) {
@@ -23,6 +24,7 @@ Kind kind_of(const OptionText& option) {
     if (option.name == "source" || option.name == "name") return Kind::kSource;
   }
   if (option.name == "--set") return Kind::kKey;
+  if (option.name == "--task") return Kind::kTask;
   if (option.help.find("older") != std::string::npos) return Kind::kFolder;  // "Folder to ...", "its folder"
   return option.positional || option.value == "TEXT" ? Kind::kFile : Kind::kNothing;
 }
@@ -42,6 +44,8 @@ std::vector<std::string> words_of(Kind kind, const std::string& path, const Comp
   switch (kind) {
     case Kind::kRecipe:
       return words.recipes;
+    case Kind::kTask:
+      return words.tasks;
     case Kind::kStage:
       return words.stages;
     case Kind::kMethod:
@@ -57,7 +61,7 @@ std::vector<std::string> words_of(Kind kind, const std::string& path, const Comp
 
 // Names of files may stand there too.
 bool takes_files(Kind kind) {
-  return kind == Kind::kFile || kind == Kind::kRecipe || kind == Kind::kSource;
+  return kind == Kind::kFile || kind == Kind::kRecipe || kind == Kind::kTask || kind == Kind::kSource;
 }
 
 // Every command with the words that lead to it: "muster", "muster data", "muster data list".
@@ -193,12 +197,14 @@ Result<CompletionWords> completion_words() {
   MUSTER_ASSIGN(const std::vector<CatalogueStage> stages, catalogue());
   for (const CatalogueStage& stage : stages) {
     words.stages.push_back(stage.name);
-    if (stage.name != "recipes") continue;
-    for (const CatalogueEntry& entry : stage.entries) words.recipes.push_back(entry.name);
+    if (stage.name != "recipes" && stage.name != "tasks") continue;
+    std::vector<std::string>& names = stage.name == "tasks" ? words.tasks : words.recipes;
+    for (const CatalogueEntry& entry : stage.entries) names.push_back(entry.name);
   }
   for (const GrouperEntry& method : groupers()) words.methods.push_back(method.name);
   words.methods.emplace_back("all");
   for (const SourceState& source : source_states()) words.sources.push_back(source.name);
+  words.keys.emplace_back(kParticipation);
   for (const RecipeKey& key : recipe_keys()) {
     words.keys.push_back(key.section.empty() ? key.key : key.section + "." + key.key);
   }

@@ -13,6 +13,7 @@ namespace muster {
 // The words that an argument or an option's value may be, besides those of the command line itself.
 struct CompletionWords {
   std::vector<std::string> recipes;
+  std::vector<std::string> tasks;
   std::vector<std::string> stages;
   std::vector<std::string> methods;
   std::vector<std::string> sources;

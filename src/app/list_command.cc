@@ -60,6 +60,7 @@ Status list(const ListArguments& arguments) {
 
 struct ShowArguments {
   std::string recipe;
+  std::string task;
   std::vector<std::string> settings;
   bool all = false;
 };
@@ -79,7 +80,7 @@ std::vector<std::string> resolve(Recipe& recipe) {
 }
 
 Status show(const ShowArguments& arguments) {
-  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe, arguments.task));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   MUSTER_TRY(check_recipe(recipe));
   const std::vector<std::string> notes = resolve(recipe);
@@ -107,6 +108,7 @@ void add_show_command(Command program) {
   Command command =
       program.add_command("show", "Print a recipe as TOML, defaults included, and say in words what it does");
   command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file").required();
+  command.add_option("--task", arguments->task, "A built-in task (see `muster list tasks`) or a .toml file");
   command.add_option("--set", arguments->settings, "section.key=value, repeatable").one_at_a_time();
   command.add_flag("--all", arguments->all, "Also list, as comments, the keys that have no effect or are not set");
   command.set_footer("Example:\n  muster show fedprox --set local.mu=0.1 > my.toml");

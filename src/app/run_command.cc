@@ -35,6 +35,7 @@ extern "C" void on_interrupt(int signal_number) {
 
 struct RunArguments {
   std::string recipe = "demo";
+  std::string task;
   std::vector<std::string> settings;
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> rounds;
@@ -215,7 +216,7 @@ void print_forecast(const Forecast& f) {
 
 // The recipe that the line names, with its settings.
 Result<Recipe> chosen_recipe(const RunArguments& arguments, const std::vector<std::string>& settings) {
-  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe, arguments.task));
   for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
   return recipe;
 }
@@ -278,6 +279,9 @@ void add_run_command(Command program) {
   Command command = program.add_command("run", "Simulate one federation: train, evaluate, record");
   const Option recipe = command.add_option(
       "recipe", arguments->recipe, "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
+  command.add_option("--task", arguments->task,
+                     "What it runs on: a built-in task (see `muster list tasks`) or a .toml file; "
+                     "default: the recipe's");
   command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
       .one_at_a_time();
   command.add_option("--seed", arguments->seed, "Seed of everything random; default: the recipe's");
@@ -296,13 +300,14 @@ void add_run_command(Command program) {
       "  muster run\n"
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
       "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
+      "  muster run fedgsp --task cifar-dirichlet\n"
       "  muster run fedgsp --dry-run\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");
   command.set_action([arguments, recipe, command]() mutable -> Status {
-    if (!arguments->resume.empty() && recipe.given()) {
+    if (!arguments->resume.empty() && (recipe.given() || !arguments->task.empty())) {
       return usage_error("--resume {}: a resumed run keeps its recipe; leave out '{}'", arguments->resume,
-                         arguments->recipe);
+                         recipe.given() ? arguments->recipe : "--task " + arguments->task);
     }
     if (arguments->dry_run) return dry_run(*arguments);
     MUSTER_ASSIGN(const RunSummary summary, run(*arguments));

@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "recipe/choices.h"
+#include "recipe/composition.h"
 #include "recipe/keys.h"
+#include "recipe/tasks.h"
+#include "recipe/toml_text.h"
+#include "solver/learning_rate.h"
 
 namespace muster {
 namespace {
@@ -36,10 +40,17 @@ Result<std::vector<CatalogueStage>> catalogue() {
 
   CatalogueStage recipes{.name = "recipes", .entries = {}};
   for (const BuiltInRecipe& built_in : built_in_recipes()) {
-    MUSTER_ASSIGN(const Recipe recipe, parse_recipe(built_in.toml, built_in.name));
+    MUSTER_ASSIGN(const Recipe recipe, load_recipe(std::string(built_in.name)));
     recipes.entries.push_back({recipe.name, recipe.summary, {}});
   }
   stages.push_back(std::move(recipes));
+
+  CatalogueStage tasks{.name = "tasks", .entries = {}};
+  for (const BuiltInTask& built_in : built_in_tasks()) {
+    MUSTER_ASSIGN(const toml::table task, parse_toml(built_in.toml, built_in.name));
+    tasks.entries.push_back({std::string(built_in.name), task["summary"].value_or(std::string()), {}});
+  }
+  stages.push_back(std::move(tasks));
 
   stages.push_back({"data", data_sources()});
   stages.push_back({"partitions", partitions()});
@@ -60,6 +71,7 @@ Result<std::vector<CatalogueStage>> catalogue() {
   stages.push_back(stage_of("training", "training.mode", training_modes()));
   stages.push_back(stage_of("objective", "local.objective", objectives()));
   stages.push_back(stage_of("optimizer", "local.optimizer", optimizers()));
+  stages.push_back(stage_of("schedule", "local.schedule", schedules()));
   stages.push_back(stage_of("aggregation", "aggregation.global", aggregations()));
   stages.push_back(stage_of("evaluation", "evaluation.on", evaluation_targets()));
   stages.push_back(stage_of("newcomers", "newcomers.assign", newcomer_rules()));
@@ -81,7 +93,9 @@ Result<std::vector<CatalogueStage>> catalogue() {
                      {"mutual_information", "the same, in shared information, 0 to 1", {}}}});
 
   CatalogueStage keys{.name = "keys", .entries = {}};
-  for (const RecipeKey& key : recipe_keys()) {
+  std::vector<RecipeKey> all = composing_keys();
+  std::ranges::move(recipe_keys(), std::back_inserter(all));
+  for (const RecipeKey& key : all) {
     std::string line = fmt::format("{}; {}", key.summary, key.accepted);
     if (!key.unit.empty()) line += fmt::format("; in {}", key.unit);
     line += fmt::format("; default: {}", key.otherwise);
@@ -103,7 +117,15 @@ std::string keys_markdown() {
       "Every key that a recipe or `--set section.key=value` may give, made by `muster list keys --markdown`. A key "
       "that\n"
       "is given where the last column does not hold is an error: it would have no effect. A key of a recipe file that\n"
-      "loses its meaning to a `--set` gives way silently.\n";
+      "loses its meaning to a `--set` gives way silently, and so does what a base or a task says.\n\n"
+      "## Composition\n\n"
+      "A recipe's own keys beat those of its task, which beat those of its base. What comes of it is written without\n"
+      "these keys.\n\n"
+      "| key | meaning | accepted | default | applies with |\n|---|---|---|---|---|\n";
+  for (const RecipeKey& key : composing_keys()) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", full_name(key), cell(key.summary), cell(key.accepted),
+                       cell(key.otherwise), cell(key.applies));
+  }
   const std::string* section = nullptr;
   for (const Key& key : recipe_key_table()) {
     const RecipeKey& info = key.info;

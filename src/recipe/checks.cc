@@ -38,7 +38,7 @@ Status check_effects(const Recipe& recipe) {
       if (value == key.get(fresh)) continue;
       return usage_error("{}: {} {}", name, value, why_no_effect(*failing, recipe));
     }
-    if (given->by == GivenKey::By::kFile && given->applied) continue;
+    if (given->by != GivenKey::By::kSetting && given->applied) continue;
     return usage_error("{}: {}: {} {}", given->where, name, given->value, why_no_effect(*failing, recipe));
   }
   return {};

@@ -84,7 +84,7 @@ constexpr Adjustable kAdjustable[] = {
 };
 
 // The keys of the recipe's file that settings took back; "" = none.
-std::string gave_way(const Recipe& recipe) {
+std::string gave_way_to_data(const Recipe& recipe) {
   std::vector<std::string> keys;
   for (const GivenKey& given : recipe.given) {
     if (given.gave_way && given.key.starts_with("data.")) keys.push_back(given.key);
@@ -110,7 +110,7 @@ std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
   } else {
     fitted.model.name = shape.height == 1 && shape.width > 1 ? "lstm" : "mlp";
   }
-  give_way_to_settings(fitted);
+  give_way(fitted);
   if (!make_network(fitted.model, shape, classes)) return {};
   const std::string before = std::exchange(recipe, std::move(fitted)).model.name;
   return fmt::format("model.name: \"{}\" instead of the recipe's \"{}\", which does not fit {}", recipe.model.name,
@@ -140,6 +140,21 @@ constexpr DrawnCount kDrawnCounts[] = {
     {"profile.clients", [](Recipe& r) { return &r.profile_clients; }},
 };
 
+// A share of many clients may be hardly anybody of a few.
+constexpr std::uint32_t kFewestDrawn = 10;
+std::string fit_drawn_share(Recipe& recipe, std::uint32_t clients) {
+  constexpr const char* kKey = "plan.sample-clients";
+  const auto* const share = std::get_if<double>(&recipe.plan.sample_clients.value);
+  const std::uint32_t fewest = std::min(clients, kFewestDrawn);
+  if (!share || *share * clients >= fewest || !brings_own_data(recipe) || set_by_user(recipe, kKey) ||
+      failing_condition(*find_key(kKey), recipe)) {
+    return {};
+  }
+  const std::string before = find_key(kKey)->get(recipe);
+  recipe.plan.sample_clients.value = fewest;
+  return fmt::format("{}: {} instead of the recipe's {}, for {}", kKey, fewest, before, counted(clients, "client"));
+}
+
 // More than there are means all. The user's own number stays as it is.
 std::vector<std::string> fit_drawn_counts(Recipe& recipe, std::uint32_t clients) {
   std::vector<std::string> notes;
@@ -159,7 +174,15 @@ std::vector<std::string> fit_drawn_counts(Recipe& recipe, std::uint32_t clients)
   return notes;
 }
 
+// Steps as the field takes them; a cosine ends with the run, however long a resumed one goes on.
+void resolve_schedule(Recipe& recipe) {
+  if (recipe.local.schedule_rounds) return;
+  if (recipe.local.schedule == "steps") recipe.local.schedule_rounds = 50;
+  if (recipe.local.schedule == "cosine") recipe.local.schedule_rounds = recipe.rounds;
+}
+
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
+  resolve_schedule(recipe);
   recipe.data = data.resolved(std::move(recipe.data));
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
   if (facts.global_test && !keeps_models_per_group(recipe)) {
@@ -172,8 +195,11 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
 }  // namespace
 
 bool set_by_user(const Recipe& recipe, std::string_view key) {
-  return std::ranges::any_of(
-      recipe.given, [&](const GivenKey& given) { return given.key == key && given.by == GivenKey::By::kSetting; });
+  const bool on_built_in = std::ranges::any_of(
+      recipe.given, [](const GivenKey& given) { return given.by == GivenKey::By::kBase && given.built_in; });
+  return std::ranges::any_of(recipe.given, [&](const GivenKey& given) {
+    return given.key == key && (given.by == GivenKey::By::kSetting || (on_built_in && !given.built_in));
+  });
 }
 
 bool brings_own_data(const Recipe& recipe) {
@@ -185,7 +211,7 @@ bool brings_own_data(const Recipe& recipe) {
 std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape) {
   std::vector<std::string> notes;
   if (!brings_own_data(recipe) || facts.clients_with_samples == 0) return notes;
-  if (std::string note = gave_way(recipe); !note.empty()) notes.push_back(std::move(note));
+  if (std::string note = gave_way_to_data(recipe); !note.empty()) notes.push_back(std::move(note));
   if (std::string note = fit_network(recipe, shape, facts.classes); !note.empty()) notes.push_back(std::move(note));
   if (std::string note = keep_leftovers(recipe); !note.empty()) notes.push_back(std::move(note));
   const Recipe before = recipe;
@@ -211,6 +237,9 @@ Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedDa
   const RecipeFacts facts = recipe_facts(recipe, data);
   std::vector<std::string> notes = data.notes();
   std::ranges::move(fit_to_own_data(recipe, facts, data.shape()), std::back_inserter(notes));
+  if (std::string note = fit_drawn_share(recipe, facts.clients_with_samples); !note.empty()) {
+    notes.push_back(std::move(note));
+  }
   std::ranges::move(fit_drawn_counts(recipe, facts.clients_with_samples), std::back_inserter(notes));
   MUSTER_TRY(check_recipe_for(recipe, facts));
   MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes()));

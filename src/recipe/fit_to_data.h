@@ -12,9 +12,9 @@
 
 namespace muster {
 
-// Whether a setting, not a file, gave the key.
+// Whether the user gave the key: by a setting, or in a file of their own that starts from a built-in method.
 [[nodiscard]] bool set_by_user(const Recipe& recipe, std::string_view key);
-// Whether a setting replaced the recipe's data by files of the user's own.
+// Whether the user replaced the recipe's data by files of their own.
 [[nodiscard]] bool brings_own_data(const Recipe& recipe);
 
 // Changes what check_recipe_for() and make_network() would refuse, as far as it goes, and says so, a note for each

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recipe/choices.h"
+#include "solver/learning_rate.h"
 
 namespace muster {
 namespace {
@@ -102,6 +103,9 @@ std::optional<Condition> data_key(std::string_view key) {
 
 std::optional<Condition> model_key(std::string_view key) {
   return with_entry(kNetwork, model_catalogue(), key);
+}
+std::optional<Condition> schedule_key(std::string_view key) {
+  return with_entry(kSchedule, schedules(), key);
 }
 std::optional<Condition> objective_key(std::string_view key) {
   return with_entry(kObjective, objectives(), key);

@@ -18,6 +18,8 @@ struct ChoiceKey {
 inline constexpr ChoiceKey kNetwork{"model.name", [](const Recipe& r) -> const std::string& { return r.model.name; }};
 inline constexpr ChoiceKey kOptimizer{"local.optimizer",
                                       [](const Recipe& r) -> const std::string& { return r.local.optimizer; }};
+inline constexpr ChoiceKey kSchedule{"local.schedule",
+                                     [](const Recipe& r) -> const std::string& { return r.local.schedule; }};
 inline constexpr ChoiceKey kObjective{"local.objective",
                                       [](const Recipe& r) -> const std::string& { return r.local.objective.name; }};
 inline constexpr ChoiceKey kProfileKind{"profile.kind",
@@ -48,6 +50,7 @@ inline constexpr ChoiceKey kCostModel{"cost.model", [](const Recipe& r) -> const
 // The choice's entry in its catalogue lists the key; nothing where all entries do.
 [[nodiscard]] std::optional<Condition> data_key(std::string_view key);  // of the source, or of the partition
 [[nodiscard]] std::optional<Condition> model_key(std::string_view key);
+[[nodiscard]] std::optional<Condition> schedule_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> objective_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> profile_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> grouping_key(std::string_view key);

@@ -11,6 +11,7 @@
 #include "recipe/key_rows.h"
 #include "recipe/key_values.h"
 #include "recipe/layer_values.h"
+#include "solver/learning_rate.h"
 
 namespace muster {
 namespace {
@@ -240,8 +241,18 @@ void add_local(std::vector<Key>& keys) {
       .instead_of("local.epochs");
   local.add("batch-size", &L::batch_size, integer(1, 1'048'576), "samples per step").unit("samples");
   local.add("learning-rate", &L::learning_rate, number(kPositive), "learning rate of the client's optimizer");
-  local.add("learning-rate-decay", &L::learning_rate_decay, number({0, 1, true}),
-            "factor on the learning rate per round");
+  local.add("schedule", &L::schedule, one_of(names_of(schedules())),
+            "how the learning rate changes from round to round");
+  local
+      .add("learning-rate-decay", &L::learning_rate_decay, number({0, 1, true}),
+           "factor on the learning rate per round")
+      .only(schedule_key("learning-rate-decay"));
+  local.add("schedule-rounds", &L::schedule_rounds, integer(1, kMostRounds), "rounds of a step, or of the whole cosine")
+      .unit("rounds")
+      .otherwise("50; of a cosine all rounds")
+      .only(schedule_key("schedule-rounds"));
+  local.add("schedule-factor", &L::schedule_factor, number({0, 1, true}), "factor on the learning rate of a step")
+      .only(schedule_key("schedule-factor"));
   local.add("momentum", &L::momentum, number(kBelowOne), "momentum of the client's optimizer")
       .only(with(kOptimizer,
                  [] {

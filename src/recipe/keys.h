@@ -48,8 +48,8 @@ struct Key {
 // Why the key has no effect: `has no effect with local.objective = "plain"; it belongs to local.objective = "prox"`.
 [[nodiscard]] std::string why_no_effect(const Condition& condition, const Recipe& recipe);
 
-// What is given by the recipe's file, and lost its meaning through a setting, goes back to its default; what has it
-// again is set again. Settings stay as they are.
-void give_way_to_settings(Recipe& recipe);
+// What lost its meaning through something that was given after it goes back to its default; what has it again is set
+// again. Settings stay as they are, and so does what never had a meaning in the recipe's own file.
+void give_way(Recipe& recipe);
 
 }  // namespace muster

@@ -6,8 +6,10 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "recipe/composition.h"
 #include "recipe/fit_to_data.h"
 #include "recipe/keys.h"
+#include "recipe/tasks.h"
 #include "recipe/toml_text.h"
 
 namespace muster {
@@ -95,17 +97,27 @@ GivenKey* find_given(Recipe& recipe, std::string_view name) {
   return found == recipe.given.end() ? nullptr : &*found;
 }
 
-Status give(Recipe& recipe, const std::string& name, const toml::node& node, GivenKey::By by, std::string where) {
+Status give(Recipe& recipe, const std::string& name, const toml::node& node, GivenKey given) {
   const Key* const key = find_key(name);
   if (!key) return unknown_key(name);
   if (Status status = key->set(recipe, node); !status) return std::move(status).error().within(name);
-  GivenKey given{.key = name, .by = by, .value = key->get(recipe), .where = std::move(where)};
+  given.key = name;
+  given.value = key->get(recipe);
   if (GivenKey* const before = find_given(recipe, name)) {
     *before = std::move(given);
   } else {
     recipe.given.push_back(std::move(given));
   }
   return {};
+}
+
+Status give_participation(Recipe& recipe, const toml::node& node, GivenKey given) {
+  const auto share = node.value<double>();
+  if (!share || node.is_boolean() || !(*share > 0 && *share <= 1)) {
+    return usage_error("{}: {}, want a share in (0, 1]", kParticipation, shown_value(node));
+  }
+  const char* const drawn = recipe.plan.sample_groups ? "plan.sample-groups" : "plan.sample-clients";
+  return give(recipe, drawn, toml::value<double>(*share), std::move(given));
 }
 
 std::string joined(std::string_view section, std::string_view key) {
@@ -116,8 +128,8 @@ std::string joined(std::string_view section, std::string_view key) {
 // clients are those, unless a setting says otherwise.
 bool divides_other_data(const Recipe& recipe, const std::string& key) {
   static constexpr std::string_view kOfAnyPartition[] = {"data.partition", "data.test-fraction", "data.merge-test",
-                                                         "data.edges", "data.augment"};
-  if (!brings_own_data(recipe)) return false;
+                                                         "data.edges",     "data.augment",       "evaluation.on"};
+  if (!brings_own_data(recipe) || set_by_user(recipe, key)) return false;
   if (std::ranges::find(kOfAnyPartition, key) != std::end(kOfAnyPartition)) return true;
   return std::ranges::any_of(partitions(), [&](const CatalogueEntry& law) {
     return std::ranges::any_of(law.keys, [&](const std::string& own) { return "data." + own == key; });
@@ -154,54 +166,69 @@ std::vector<RecipeKey> recipe_keys() {
   return result;
 }
 
-Result<Recipe> parse_recipe(std::string_view text, std::string_view origin) {
-  MUSTER_ASSIGN(const toml::table document, parse_toml(text, origin));
-  Recipe recipe;
+namespace {
+
+Status give_layer(Recipe& recipe, const RecipeLayer& layer) {
+  MUSTER_ASSIGN(const toml::table document, parse_toml(layer.toml, layer.origin));
+  const bool task = layer.by == GivenKey::By::kTask;
   const auto give_one = [&](const std::string& name, const toml::node& node) -> Status {
-    const std::string where = fmt::format("{}:{}", origin, node.source().begin.line);
-    Status status = give(recipe, name, node, GivenKey::By::kFile, where);
+    const std::string where = fmt::format("{}:{}", layer.origin, node.source().begin.line);
+    GivenKey given{.key = {}, .by = layer.by, .value = {}, .where = where, .built_in = layer.built_in};
+    const Key* const key = find_key(name);
+    Status status;
+    if (name == kParticipation) {
+      status = give_participation(recipe, node, std::move(given));
+    } else if (task && key && !belongs_to_task(key->info)) {
+      status = usage_error("{}: belongs to a method, which a task is for any of", name);
+    } else {
+      status = give(recipe, name, node, std::move(given));
+    }
     if (!status) return std::move(status).error().within(where);
     return {};
   };
   for (const auto& [name, node] : document) {
     const bool is_section = std::ranges::any_of(
         recipe_key_table(), [n = name.str()](const Key& key) { return key.info.section == n && !n.empty(); });
+    if (names_a_layer(name.str()) || (task && (name.str() == "name" || name.str() == "summary"))) continue;
     if (const toml::table* section = node.as_table(); section && is_section) {
       for (const auto& [key, value] : *section) MUSTER_TRY(give_one(joined(name.str(), key.str()), value));
     } else if (name.str().find('.') != std::string_view::npos) {  // in quotes: no way to write a section's key
-      return unknown_key(name.str()).within(fmt::format("{}:{}", origin, node.source().begin.line));
+      return unknown_key(name.str()).within(fmt::format("{}:{}", layer.origin, node.source().begin.line));
     } else {
       MUSTER_TRY(give_one(std::string(name.str()), node));
     }
   }
-  for (GivenKey& given : recipe.given) given.applied = !failing_condition(*find_key(given.key), recipe);
+  return {};
+}
+
+Result<Recipe> from_layers(const Composition& composition) {
+  Recipe recipe;
+  for (const RecipeLayer& layer : composition.layers) {
+    MUSTER_TRY(give_layer(recipe, layer));
+    if (!layer.built_in && !layer.folder.empty()) resolve_paths(recipe, layer.folder);
+  }
+  recipe.task = composition.task;
+  // What the file itself gives must mean something; what it starts from gives way.
+  for (GivenKey& given : recipe.given) given.applied = given.by != GivenKey::By::kFile;
+  give_way(recipe);
+  for (GivenKey& given : recipe.given) {
+    given.applied = given.gave_way || !failing_condition(*find_key(given.key), recipe);
+  }
+  recipe.data.fewer_exemplars = brings_own_data(recipe) && !set_by_user(recipe, "data.exemplars");
   return recipe;
 }
 
-Result<Recipe> load_recipe(const std::string& name_or_path) {
-  for (const BuiltInRecipe& recipe : built_in_recipes()) {
-    if (recipe.name == name_or_path) return parse_recipe(recipe.toml, fmt::format("{} (built in)", recipe.name));
-  }
-  std::error_code ignored;
-  const bool looks_like_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml") ||
-                               std::filesystem::is_regular_file(name_or_path, ignored);
-  if (!looks_like_path) {
-    std::vector<std::string> names;
-    for (const BuiltInRecipe& recipe : built_in_recipes()) names.emplace_back(recipe.name);
-    return Error{ErrorCode::kUsage, unknown_name("recipe", name_or_path, names) + ", or a path to a .toml file"};
-  }
-  if (name_or_path.ends_with(".csv") || name_or_path.ends_with(".csv.gz")) {
-    return usage_error(
-        "{0}: a table, not a recipe; to train on it: muster run fedavg --set data.source=csv --set data.path={0} --set "
-        "data.label=COLUMN",
-        shown_name(name_or_path));
-  }
-  auto bytes = read_file(name_or_path, std::uint64_t{1} << 20);
-  if (!bytes) return Error{ErrorCode::kUsage, bytes.error().message};
-  MUSTER_ASSIGN(Recipe recipe,
-                parse_recipe({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, name_or_path));
-  resolve_paths(recipe, std::filesystem::path(name_or_path).parent_path());
-  return recipe;
+}  // namespace
+
+Result<Recipe> parse_recipe(std::string_view text, std::string_view origin) {
+  MUSTER_ASSIGN(const Composition composition,
+                compose({.by = GivenKey::By::kFile, .toml = std::string(text), .origin = std::string(origin)}, ""));
+  return from_layers(composition);
+}
+
+Result<Recipe> load_recipe(const std::string& name_or_path, const std::string& task) {
+  MUSTER_ASSIGN(const Composition composition, compose_named(name_or_path, task));
+  return from_layers(composition);
 }
 
 Status apply_setting(Recipe& recipe, std::string_view setting) {
@@ -221,32 +248,33 @@ Status apply_setting(Recipe& recipe, std::string_view setting) {
     holder.clear();
     holder.insert("value", value);
   }
-  if (Status status = give(recipe, name, *holder.get("value"), GivenKey::By::kSetting, "--set"); !status) {
+  GivenKey given{.key = {}, .by = GivenKey::By::kSetting, .value = {}, .where = "--set"};
+  const toml::node& node = *holder.get("value");
+  if (names_a_layer(name)) return usage_error("--set: {}: is no setting; want it in a recipe's file, or --task", name);
+  if (Status status = name == kParticipation ? give_participation(recipe, node, std::move(given))
+                                             : give(recipe, name, node, std::move(given));
+      !status) {
     return std::move(status).error().within("--set");
   }
   resolve_paths(recipe, {});
-  give_way_to_settings(recipe);
+  give_way(recipe);
   recipe.data.fewer_exemplars = brings_own_data(recipe) && !set_by_user(recipe, "data.exemplars");
   return {};
 }
 
-void give_way_to_settings(Recipe& recipe) {
-  const auto from_file = [](const GivenKey* given) { return given && given->by == GivenKey::By::kFile; };
-  const auto from_setting = [](const GivenKey* given) { return given && given->by == GivenKey::By::kSetting; };
-  // Of two keys that say the same in two ways, the file's is taken back for good.
+void give_way(Recipe& recipe) {
+  // Of two keys that say the same in two ways, the one that was given earlier is taken back for good.
   for (const Key& key : recipe_key_table()) {
     if (key.instead_of.empty()) continue;
     const std::string name = full_name(key.info);
     const GivenKey* const one = find_given(recipe, name);
     const GivenKey* const other = find_given(recipe, key.instead_of);
-    const std::string* taken_back = nullptr;
-    if (from_setting(one) && from_file(other)) taken_back = &key.instead_of;
-    if (from_file(one) && from_setting(other)) taken_back = &name;
-    if (!taken_back) continue;
-    find_key(*taken_back)->reset(recipe);
-    std::erase_if(recipe.given, [&](const GivenKey& given) { return given.key == *taken_back; });
+    if (!one || !other || one->by == other->by) continue;
+    const std::string taken_back = one->by < other->by ? name : key.instead_of;
+    find_key(taken_back)->reset(recipe);
+    std::erase_if(recipe.given, [&](const GivenKey& given) { return given.key == taken_back; });
   }
-  // What gave way to an earlier setting comes back; then what has no meaning is reset. That may take away the meaning
+  // What gave way before comes back; then what has no meaning is reset. That may take away the meaning
   // of another key, so go on until nothing changes: every pass but the last resets a key.
   for (GivenKey& given : recipe.given) {
     if (!std::exchange(given.gave_way, false)) continue;
@@ -258,7 +286,7 @@ void give_way_to_settings(Recipe& recipe) {
   for (bool changed = true; changed;) {
     changed = false;
     for (GivenKey& given : recipe.given) {
-      if (given.by != GivenKey::By::kFile || !given.applied || given.gave_way || given.value.empty()) continue;
+      if (given.by == GivenKey::By::kSetting || !given.applied || given.gave_way || given.value.empty()) continue;
       const Key& key = *find_key(given.key);
       if (!failing_condition(key, recipe) && !divides_other_data(recipe, given.key)) continue;
       key.reset(recipe);

@@ -47,14 +47,17 @@ struct NewcomerOptions {
 
 // A key that somebody set, whatever to.
 struct GivenKey {
-  enum class By { kFile, kSetting };
+  // Each takes the place of what those before it gave.
+  enum class By { kBase, kTask, kFile, kSetting };
 
-  std::string key;    // full name, "local.epochs"
-  By by = By::kFile;  // a setting takes the place of what the file gave
+  std::string key;  // full name, "local.epochs"
+  By by = By::kFile;
   std::string value;  // as TOML
   std::string where;  // for errors: "my.toml:14", "--set"
-  // Of the file: whether the key had a meaning there, and whether it has lost it to a setting, and is at its default.
+  bool built_in = false;
+  // Of the file: whether the key had a meaning there.
   bool applied = true;
+  // It has lost its meaning to something that was given after it, and is at its default.
   bool gave_way = false;
 };
 
@@ -83,8 +86,10 @@ struct Recipe {
   FaultOptions faults;
   CostOptions cost;
 
-  // What was given, in the order of the file and of the settings. Fields that are assigned are not, and may be anything
-  // that check_recipe() accepts.
+  // The task it runs on, where it has one. Not a key: a recipe that is written has the task's keys.
+  std::string task;
+  // What was given, in the order of the texts and of the settings. Fields that are assigned are not, and may be
+  // anything that check_recipe() accepts.
   std::vector<GivenKey> given;
 };
 // Every key has the same value. Where the values come from does not count.
@@ -104,12 +109,13 @@ struct RecipeKey {
 // The table of keys of the documentation, as Markdown.
 [[nodiscard]] std::string keys_markdown();
 
-// `origin` names the text in errors: "recipes/my.toml:14: local.epochs: -1, want > 0".
+// `origin` names the text in errors: "recipes/my.toml:14: local.epochs: -1, want > 0". The text may name a method to
+// start from (`base`) and a task to run on (`task`); its own keys beat the task's, which beat the base's.
 [[nodiscard]] Result<Recipe> parse_recipe(std::string_view toml, std::string_view origin);
 
 // A built-in recipe's name, or a path to a .toml file. Relative paths in the file are looked up beside it, then in the
-// working folder.
-[[nodiscard]] Result<Recipe> load_recipe(const std::string& name_or_path);
+// working folder. `task`: a name or a path, in place of the recipe's own; "" = the recipe's.
+[[nodiscard]] Result<Recipe> load_recipe(const std::string& name_or_path, const std::string& task = "");
 
 // Applies "section.key=value" (or "key=value" for top-level keys); the value is TOML, bare words are strings. Keys of
 // the recipe's file that lose their meaning by it go back to their defaults.
@@ -142,6 +148,7 @@ struct RecipeKey {
 struct BuiltInRecipe {
   std::string_view name;
   std::string_view toml;
+  bool method = false;  // has no data of its own, and runs on a task
 };
 [[nodiscard]] std::span<const BuiltInRecipe> built_in_recipes();
 

@@ -15,7 +15,10 @@ struct LocalOptions {
   std::optional<std::uint32_t> steps;  // mini-batch steps instead of epochs
   std::uint32_t batch_size = 32;
   double learning_rate = 0.01;
-  double learning_rate_decay = 1;  // factor per round
+  std::string schedule = "decay";                // a name from schedules()
+  double learning_rate_decay = 1;                // decay: factor per round
+  std::optional<std::uint32_t> schedule_rounds;  // steps, cosine; a cosine takes the run's where none are given
+  double schedule_factor = 0.2;                  // steps
   double momentum = 0;
   double weight_decay = 0;
   std::string optimizer = "sgd";         // sgd | adam

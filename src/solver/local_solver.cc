@@ -6,6 +6,7 @@
 
 #include "base/finite.h"
 #include "base/stopwatch.h"
+#include "solver/learning_rate.h"
 
 namespace muster {
 namespace {
@@ -98,7 +99,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   if (term_.has_drift) executor_.set_drift(term_.drift);
 
   const Optimizer optimizer = optimizer_of(options_);
-  const double learning_rate = options_.learning_rate * std::pow(options_.learning_rate_decay, task.round - 1.0);
+  const double learning_rate = learning_rate_in(options_, task.round);
   const StepRule rule{.optimizer = optimizer,
                       .learning_rate = static_cast<float>(learning_rate),
                       .pull = term_.pull + static_cast<float>(options_.weight_decay),

@@ -142,6 +142,8 @@ TEST_F(Cli, GroupsAndFoundClustersAreInTheLastLines) {
   // Clients in groups that hold labels of their own; an event in round 3 finds the groups by the clients' updates.
   const Words planted{"run",
                       "autocfl",
+                      "--task",
+                      "fashion-label-groups",
                       "--out",
                       runs(),
                       "--quiet",

@@ -231,7 +231,7 @@ TEST_F(OwnData, NumbersOfTheRecipeThatTheSitesCannotFillAreLowered) {
   EXPECT_EQ(told.status, 0) << told.err;
   EXPECT_THAT(told.out, AllOf(HasSubstr(": 5 clients tell their update-direction"), HasSubstr("5 clients are sampled"),
                               HasSubstr("as many models as there will be groups"),
-                              HasSubstr("plan.sample-clients: 5 instead of the recipe's 20, for 5 clients"),
+                              HasSubstr("plan.sample-clients: 5 instead of the recipe's 0.2, for 5 clients"),
                               HasSubstr("profile.clients: 5 instead of the recipe's 60, for 5 clients")));
   const Finished asked = muster(
       run_words("fedavg", table, {"--set", "data.client=site", "--set", "plan.sample-clients=9", "--out", runs()}));

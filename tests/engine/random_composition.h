@@ -10,6 +10,7 @@
 #include "plan/newcomer_rule.h"
 #include "recipe/keys.h"
 #include "small_run.h"
+#include "solver/learning_rate.h"
 
 namespace muster {
 
@@ -154,7 +155,12 @@ class RandomComposition {
     if (chance(0.2)) set("local.steps", number(1, 3));
     if (chance(0.15)) set("local.momentum", "0.5");
     if (chance(0.1)) set("local.keep-optimizer", "true");
-    if (chance(0.15)) set("local.learning-rate-decay", "0.9");
+    if (chance(0.15)) {
+      set("local.learning-rate-decay", "0.9");
+    } else if (chance(0.15)) {
+      set("local.schedule", any_name(schedules()));
+      if (chance(0.5)) set("local.schedule-rounds", number(1, 3));
+    }
     if (chance(0.1)) set("local.adapt-epochs", "0.5");
     if (chance(0.05)) set("local.learning-rate", "1e30");
     set("aggregation.global", any_name(aggregations()));

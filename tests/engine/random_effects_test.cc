@@ -34,6 +34,7 @@ const Quiet kQuiet[] = {
     {"aggregation.global", "one group's slot is the shared model of a federation of one group",
      [](const Recipe& r) { return r.local.objective.name == "dynamic"; }},
     {"plan.sample-groups", "there may be one group only", forms_groups},
+    {"aggregation.mixing", "the same", [](const Recipe& r) { return !r.grouping.groups && !r.grouping.size; }},
     {"local.objective", "a proximal term is zero in the first step",
      [](const Recipe& r) { return r.local.steps == 1u; }},
     {"faults.stragglers", "the few stragglers may be drawn in no round"},

@@ -26,7 +26,7 @@ const std::map<std::string, std::string>& stored_signatures() {
 
 // A built-in recipe with everything that makes it itself, on few generated images.
 Recipe on_few_images(const BuiltInRecipe& built_in) {
-  Result<Recipe> parsed = parse_recipe(built_in.toml, built_in.name);
+  Result<Recipe> parsed = load_recipe(std::string(built_in.name));
   EXPECT_TRUE(parsed.ok());
   Recipe recipe = std::move(parsed).value();
   recipe.rounds = 3;
@@ -39,6 +39,7 @@ Recipe on_few_images(const BuiltInRecipe& built_in) {
   }
   if (recipe.data.partition == "label-groups") recipe.data.samples_max = 60;
   recipe.local.epochs = std::min(recipe.local.epochs, 2.0);
+  recipe.data.exemplars = std::min(recipe.data.exemplars, 3u);
   if (recipe.profile.epochs) recipe.profile.epochs = 1.0;
   if (recipe.grouping.min_samples) recipe.grouping.min_samples = 200;
   if (recipe.grouping.size) recipe.grouping.size = std::min(*recipe.grouping.size, 10u);

@@ -19,8 +19,8 @@ RecipeFacts sites(std::uint32_t clients, std::uint32_t samples_each) {
           .exemplars = true};
 }
 
-Recipe built_in(const char* name, const std::vector<std::string>& settings = {}) {
-  Recipe recipe = *load_recipe(name);
+Recipe built_in(const char* name, const std::vector<std::string>& settings = {}, const std::string& task = "") {
+  Recipe recipe = *load_recipe(name, task);
   std::vector<std::string> all{"data.source=csv", "data.path=mine.csv", "data.client=site"};
   all.insert(all.end(), settings.begin(), settings.end());
   for (const std::string& setting : all) {
@@ -45,7 +45,7 @@ TEST(FitToData, AFileThatNamesItsDataIsTheUsersOwnWord) {
 }
 
 TEST(FitToData, SaysWhichKeysOfTheRecipeGaveWay) {
-  Recipe recipe = built_in("group-fel");
+  Recipe recipe = built_in("group-fel", {}, "fashion-edges");
   EXPECT_EQ(recipe.data.edges, 1u);
   EXPECT_FALSE(recipe.data.clients);
   const auto notes = fit_to_own_data(recipe, sites(40, 100), kTable);
@@ -82,7 +82,7 @@ TEST(FitToData, NumbersThatCannotHoldBecomeOnesThatDo) {
     const char* recipe;
     const char* note;
   };
-  for (const Case& c : {Case{"fedseq", "grouping.min-samples: 500 instead of the recipe's 4000"},
+  for (const Case& c : {Case{"fedseq", "grouping.min-samples: 500 instead of the recipe's 1500"},
                         Case{"fedgsp", "beta = 1 }"}, Case{"naivegsp", "grouping.size: 2 instead of the recipe's 36"},
                         Case{"group-fel", "grouping.tail: \"merge\""}}) {
     Recipe recipe = built_in(c.recipe);

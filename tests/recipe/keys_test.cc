@@ -44,7 +44,7 @@ const std::vector<Recipe>& bases() {
     };
     add(Recipe{});
     for (const BuiltInRecipe& built_in : built_in_recipes()) {
-      add(parse_recipe(built_in.toml, built_in.name).value());
+      add(load_recipe(std::string(built_in.name)).value());
     }
     Recipe again;  // keys of groups that are formed more than once
     again.grouping.method = "qcid";
@@ -205,6 +205,7 @@ TEST(Keys, AreThoseThatTheCatalogueLists) {
                                                     {"training", "training"},
                                                     {"objective", "local"},
                                                     {"optimizer", "local"},
+                                                    {"schedule", "local"},
                                                     {"aggregation", "aggregation"},
                                                     {"evaluation", "evaluation"},
                                                     {"newcomers", "newcomers"},
@@ -269,7 +270,7 @@ TEST(Keys, RandomCompositionsAreWrittenAndReadBackTheSame) {
   for (int i = 0; i < 3000; ++i) {
     const auto built_ins = static_cast<std::uint32_t>(built_in_recipes().size());
     const std::uint32_t base = stream.below(built_ins + 1);
-    Recipe recipe = base < built_ins ? parse_recipe(built_in_recipes()[base].toml, "base").value() : Recipe{};
+    Recipe recipe = base < built_ins ? load_recipe(std::string(built_in_recipes()[base].name)).value() : Recipe{};
     for (std::uint32_t n = stream.below(8); n > 0; --n) {
       const std::uint32_t k = stream.below(static_cast<std::uint32_t>(keys.size()));
       const std::string& value = values[k][stream.below(static_cast<std::uint32_t>(values[k].size()))];

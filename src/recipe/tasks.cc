@@ -1,0 +1,40 @@
+#include "recipe/tasks.h"
+
+#include <algorithm>
+
+#include "recipe/keys.h"
+
+namespace muster {
+
+bool belongs_to_task(const RecipeKey& key) {
+  static constexpr std::string_view kSections[] = {"data", "model", "evaluation", "stop", "faults", "cost"};
+  static constexpr std::string_view kKeys[] = {
+      "rounds",
+      "seed",
+      "target-accuracy",
+      "budget",
+      "checkpoint-every",
+      "local.epochs",
+      "local.steps",
+      "local.batch-size",
+      "local.learning-rate",
+      "local.learning-rate-decay",
+      "local.schedule",
+      "local.schedule-rounds",
+      "local.schedule-factor",
+      "local.momentum",
+      "local.weight-decay",
+      "local.optimizer",
+      "local.keep-optimizer",
+      "local.state-limit-mb",
+      "newcomers.round",
+      "newcomers.clients",
+  };
+  // Samples that a method asks for beside the data.
+  const std::string name = full_name(key);
+  if (name == "data.exemplars") return false;
+  return std::ranges::find(kSections, key.section) != std::end(kSections) ||
+         std::ranges::find(kKeys, name) != std::end(kKeys);
+}
+
+}  // namespace muster
