@@ -205,6 +205,10 @@ Status RoundLoop::restore(const Checkpoint& checkpoint) {
   if (checkpoint.round > 0 && (!one_line || round_of(last_line) != checkpoint.round)) {
     return failure("checkpoint of round {} holds no record of that round", checkpoint.round);
   }
+  if (recipe_.rounds < checkpoint.round) {
+    return usage_error("rounds: {}, but {} of the run are done already; want >= {}", recipe_.rounds, checkpoint.round,
+                       checkpoint.round);
+  }
   if (best_) {
     MUSTER_TRY(best_->restore(checkpoint));
     // Whether they can be gone back to must be known now, not when the run is over.

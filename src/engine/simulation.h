@@ -43,8 +43,9 @@ struct SimulationOptions {
 [[nodiscard]] Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options);
 
 // Continues the run in the folder (a path, or an id under options.out) from its newest whole checkpoint; `settings`
-// may change how long it goes on (resumable_keys()) and nothing else. A run that is over stays as it is. What is read
-// back is checked against the recipe, and a resume that is refused leaves the folder as it was.
+// may change how long it goes on (resumable_keys()) and nothing else. A run that is over stays as it is; fewer rounds
+// than are done are refused. What is read back is checked against the recipe, and a resume that is refused leaves the
+// folder as it was.
 [[nodiscard]] Result<RunSummary> resume(const std::string& run, const std::vector<std::string>& settings,
                                         const SimulationOptions& options);
 

@@ -129,6 +129,8 @@ TEST_F(Cli, EveryPhaseIsInTheTime) {
   const Finished resumed = muster({"run", "--resume", nlohmann::json::parse(finished.out)["dir"], "--rounds", "3"});
   EXPECT_THAT(resumed.err, HasSubstr("muster: going on with round 2 of 3\n"));
   EXPECT_THAT(resumed.out, HasSubstr(" s: setup "));
+  expect_error({"run", "--resume", nlohmann::json::parse(finished.out)["dir"], "--rounds", "2", "--quiet"}, 2,
+               HasSubstr("rounds: 2, but 3 of the run are done already; want >= 3\n"));
 }
 
 TEST_F(Cli, GroupsAndFoundClustersAreInTheLastLines) {

@@ -113,6 +113,33 @@ TEST_F(HostileFolderTest, RefusesARecipeThatIsNone) {
   EXPECT_NE(folder.error().message.find("no run there"), std::string::npos) << folder.error().message;
 }
 
+// By a setting or in recipe.toml; also of a run whose clients keep state and that keeps its best models.
+TEST_F(HostileFolderTest, FewerRoundsThanAreDoneAreRefused) {
+  const FolderContent content =
+      interrupted({"state",
+                   {"local.objective=control-variate", "aggregation.global=control-variate", "local.state-limit-mb=0",
+                    "data.validation-fraction=0.2", "evaluation.keep=best"}});
+  const auto refused = [&](const FolderContent& before, const Settings& settings) {
+    const auto summary = resume_after(before, kLeaveIt, settings);
+    ASSERT_FALSE(summary.ok());
+    EXPECT_EQ(summary.error().code, ErrorCode::kUsage);
+    EXPECT_EQ(summary.error().message, "rounds: 1, but 2 of the run are done already; want >= 2");
+    EXPECT_EQ(read_folder(folder_ / "run"), before);
+  };
+  refused(content, {"rounds=1"});
+  FolderContent edited = content;
+  std::string& recipe = edited["recipe.toml"];
+  ASSERT_NE(recipe.find("rounds = 4"), std::string::npos) << recipe;
+  recipe.replace(recipe.find("rounds = 4"), 10, "rounds = 1");
+  refused(edited, {});
+  for (const std::uint32_t rounds : {2u, 3u}) {
+    const auto summary = resume_after(content, kLeaveIt, {fmt::format("rounds={}", rounds)});
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(summary->rounds, rounds);
+    EXPECT_EQ(summary->stopped, StopReason::kRounds);
+  }
+}
+
 // Before anything is made of the recipe: this one would want a billion clients.
 TEST_F(HostileFolderTest, ChangedKeysAreNamedAndNothingIsWritten) {
   const FolderContent content = interrupted({"plain", {}});
