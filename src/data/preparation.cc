@@ -207,6 +207,10 @@ Result<Preparation> from_json(const Json& json) {
   }
   fields.one_of("decimal", kDecimals, preparation.decimal);
   fields.one_of("encoding", kEncodings, preparation.encoding);
+  std::string missing;
+  fields.text("missing", missing);
+  preparation.drops_missing = missing == "drop";
+  if (!missing.empty() && !preparation.drops_missing) fields.refuse("missing", "an unknown word");
   fields.texts("vocabulary", preparation.vocabulary);
   if (!preparation.vocabulary.empty()) {
     fields.one_of("tokens", kTokenKinds, preparation.tokens.emplace());
@@ -263,6 +267,7 @@ std::string to_json(const Preparation& preparation) {
     json["delimiter"] = std::string(1, preparation.delimiter);
     json["decimal"] = word_of(preparation.decimal, kDecimals);
     json["encoding"] = word_of(preparation.encoding, kEncodings);
+    if (preparation.drops_missing) json["missing"] = "drop";
   }
   for (const auto& [name, column] :
        {std::pair("label", &preparation.label), {"client", &preparation.client}, {"split", &preparation.split}}) {

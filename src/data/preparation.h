@@ -61,6 +61,7 @@ struct Preparation {
   char delimiter = ',';
   DecimalMark decimal = DecimalMark::kPoint;
   TextEncoding encoding = TextEncoding::kUtf8;
+  bool drops_missing = false;  // a row with a missing cell is left out
 
   // Texts: what they are cut into, and the tokens of the ids from 2 on (see readers/tokens.h). Empty for all else.
   std::optional<TokenKind> tokens;

@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "data/readers/csv_dialect.h"
 #include "data/readers/csv_scan.h"
+#include "data/readers/missing_rows.h"
 #include "data/readers/npz.h"
 #include "data/readers/number_text.h"
 #include "data/readers/table_columns.h"
@@ -56,6 +57,7 @@ class TableReading {
   Result<PreparedRows> read() {
     MUSTER_TRY(find_columns());
     MUSTER_TRY(scan());
+    if (preparation_.drops_missing) MUSTER_TRY(drop_rows());
     std::vector<std::vector<std::uint32_t>> categories;
     for (std::size_t i = 0; i < preparation_.columns.size(); ++i) {
       const PreparedColumn& column = preparation_.columns[i];
@@ -157,6 +159,36 @@ class TableReading {
     return {};
   }
 
+  // As in training, where a row without its label or client was left out too. A column of either without any value is
+  // as good as none.
+  Status drop_rows() {
+    const std::size_t rows = scan_.rows;
+    const auto empty_label_or_client = [&](const ScannedTexts& texts) {
+      const auto is = [&](const std::optional<std::size_t>& column) {
+        return column && &texts == &scan_.text_columns[slot(*column)];
+      };
+      return texts.values.size() == 0 && (is(label_) || is(client_));
+    };
+    const DroppedRows dropped = drop_missing_rows(scan_, empty_label_or_client);
+    if (dropped.rows == 0) return {};
+    if (dropped.rows == rows) {
+      // A cell that is no number is as good as missing here, and the better thing to say.
+      for (std::size_t i = 0; i < preparation_.columns.size(); ++i) {
+        const PreparedColumn& column = preparation_.columns[i];
+        if (column.kind != PreparedColumn::Kind::kNumber) continue;
+        check_numbers(column, scan_.number_columns[slot(positions_[i])]);
+      }
+      MUSTER_TRY(faults_.status());
+      return failure("each of the {} rows has a missing value, and the model was trained with data.missing = \"drop\"",
+                     rows);
+    }
+    rows_.notes.push_back(
+        fmt::format("{} of {} rows have missing values and are left out, the first in line {}: the model was trained "
+                    "with data.missing = \"drop\"",
+                    dropped.rows, rows, dropped.first_line));
+    return {};
+  }
+
   [[nodiscard]] std::size_t slot(std::size_t column) const { return slots_[column]; }
 
   void check_numbers(const PreparedColumn& column, const ScannedNumbers& numbers) {
@@ -184,27 +216,31 @@ class TableReading {
     return {};
   }
 
-  // Ids of `texts` -> ids of `names`; unknown texts are faults.
+  // Ids of `texts` -> ids of `names`; the first row with an unknown text is a fault.
   std::vector<std::uint32_t> translated(const std::vector<std::string>& names, const std::string& column,
                                         const char* what, ScannedTexts& texts) {
+    static constexpr std::uint32_t kUnknown = ScannedTexts::kMissing - 1;
     const CategoryNames index(names);
-    std::vector<std::uint32_t> known(texts.values.size(), 0);
+    std::vector<std::uint32_t> known(texts.values.size());
     for (std::uint32_t id = 0; id < known.size(); ++id) {
-      const std::string& text = texts.values.text(id);
-      if (const auto found = index.find(text, found_.dialect.decimal)) {
-        known[id] = *found;
-      } else {
-        const std::string near = text.size() < 100 && names.size() <= 1000 ? nearest_name(text, names) : "";
-        faults_.add(
-            texts.values.first_line(id), column,
-            fmt::format("'{}' is not among the {} {} of the training rows{}", shown_text(text.substr(0, 40)),
-                        names.size(), what, near.empty() ? "" : fmt::format("; is '{}' meant?", shown_text(near))));
-      }
+      known[id] = index.find(texts.values.text(id), found_.dialect.decimal).value_or(kUnknown);
     }
-    for (std::uint32_t& id : texts.ids) {
-      if (id != ScannedTexts::kMissing) id = known[id];
+    bool all_known = true;
+    for (std::size_t row = 0; row < texts.ids.size(); ++row) {
+      std::uint32_t& id = texts.ids[row];
+      if (id == ScannedTexts::kMissing) continue;
+      if (known[id] == kUnknown && std::exchange(all_known, false)) {
+        faults_.add(scan_.lines[row], column, unknown_text(texts.values.text(id), names, what));
+      }
+      id = known[id];
     }
     return std::move(texts.ids);
+  }
+
+  static std::string unknown_text(const std::string& text, const std::vector<std::string>& names, const char* what) {
+    const std::string near = text.size() < 100 && names.size() <= 1000 ? nearest_name(text, names) : "";
+    return fmt::format("'{}' is not among the {} {} of the training rows{}", shown_text(text.substr(0, 40)),
+                       names.size(), what, near.empty() ? "" : fmt::format("; is '{}' meant?", shown_text(near)));
   }
 
   std::vector<std::uint32_t> category_ids(const PreparedColumn& column, ScannedTexts& texts) {

@@ -29,7 +29,8 @@ struct PreparedRows {
 // y. Columns are found by name, in any order; others are passed over, with one note. The delimiter, decimal mark and
 // encoding may differ from those of the training rows. Fails, naming the file, the line and the column, on a column
 // that is not there, a cell that is not a number, a missing cell that has nothing to stand in for it, and an unknown
-// category, class or, of an array, shape.
+// category, class or, of an array, shape. Where training left out rows with missing cells they are left out here too,
+// with one note.
 [[nodiscard]] Result<PreparedRows> prepare_rows(const std::filesystem::path& path, const Preparation& preparation);
 // The same for a table in memory; errors do not name a file.
 [[nodiscard]] Result<PreparedRows> prepare_table(std::string_view text, const Preparation& preparation);

@@ -51,7 +51,9 @@ TEST(Preparation, IsTheSameAfterWritingAndReading) {
                         .classes = {"0", "1"},
                         .tokens = TokenKind::kWords,
                         .vocabulary = {"a", "the"}};
-  for (const Preparation& preparation : {table(), images(), sentences, Preparation{}}) {
+  Preparation dropping = table();
+  dropping.drops_missing = true;
+  for (const Preparation& preparation : {table(), images(), sentences, dropping, Preparation{}}) {
     const auto back = parse_preparation(to_json(preparation));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, preparation) << to_json(preparation);
@@ -82,6 +84,7 @@ TEST(Preparation, RefusesWhatItDidNotWrite) {
   EXPECT_THAT(error_of(R"({"classes":[1]})"), HasSubstr("classes: want a list of texts"));
   EXPECT_THAT(error_of(R"({"delimiter":"ab"})"), HasSubstr("delimiter"));
   EXPECT_THAT(error_of(R"({"delimiter":"a"})"), HasSubstr("delimiter"));
+  EXPECT_THAT(error_of(R"({"missing":"keep"})"), HasSubstr("missing: an unknown word"));
   EXPECT_THAT(error_of(R"({"columns":{}})"), HasSubstr("columns: want a list"));
   EXPECT_THAT(error_of(R"({"columns":[3]})"), HasSubstr("columns[0].: want an object"));
   EXPECT_THAT(error_of(R"({"columns":[{"kind":"number"}]})"), HasSubstr("columns[0].name: missing"));

@@ -76,6 +76,34 @@ TEST(PreparedRows, FillsAsInTraining) {
   EXPECT_THAT(error_of("age,city,b\n1,Ulm,1\nNA,Ulm,1\n"), HasSubstr("line 3, column 'age': missing value ('NA')"));
 }
 
+TEST(PreparedRows, LeavesRowsOutAsInTraining) {
+  Preparation dropping = table();
+  dropping.drops_missing = true;
+  // A category and a class that only rows left out have are not asked for.
+  const auto rows = prepare_table(
+      "b,city,age,site,sick\n1,Ulm,2,s1,yes\n\n?,Bonn,3,s1,no\n2,,3,s1,maybe\n3,Rome,4,s2,no\n"
+      "1,Ulm,2,,yes\n1,Ulm,2,s1,NA\n",
+      dropping);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_THAT(rows->samples.floats, ElementsAre(2, 0, 1, 1, 4, 1, 0, 3));
+  EXPECT_THAT(rows->samples.labels, ElementsAre(1, 0));
+  EXPECT_THAT(rows->clients, ElementsAre("s1", "s2"));
+  EXPECT_THAT(rows->lines, ElementsAre(2, 6));
+  EXPECT_THAT(rows->notes,
+              ElementsAre("4 of 6 rows have missing values and are left out, the first in line 4: the model "
+                          "was trained with data.missing = \"drop\""));
+  const auto whole = prepare_table("b,city,age,site,sick\n1,Ulm,2,,\n", dropping);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_FALSE(whole->has_labels);
+  EXPECT_THAT(whole->notes, IsEmpty());
+  EXPECT_EQ(error_of("age,city,b\n1,Bonn,\n1,Bonn,2\n", dropping),
+            "line 3, column 'city': 'Bonn' is not among the 2 values of the training rows");
+  EXPECT_EQ(error_of("age,city,b\n1,Ulm,\n1,,2\n", dropping),
+            "each of the 2 rows has a missing value, and the model was trained with data.missing = \"drop\"");
+  EXPECT_EQ(error_of("age,city,b\n1,Ulm,x\n", dropping), "line 2, column 'b': 'x' is not a number");
+  EXPECT_EQ(error_of("age,city,b\n1,Ulm,1\n1,,x\n", dropping), "line 3, column 'b': 'x' is not a number");
+}
+
 TEST(PreparedRows, NamesTheFirstFaultByLine) {
   EXPECT_EQ(error_of("age,citi,b\n1,Ulm,2\n"),
             "line 1: no column 'city', which the model was trained with; is 'citi' meant?");

@@ -80,6 +80,8 @@ TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
   const auto table = folder_.write("sites.csv", site_table({.split = true}) + "site 1,,120,0.5,train,well\n");
   collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.client=site",
                       "data.missing=mean", "data.categorical=[\"noise\"]", "rounds=1"}}));
+  collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.missing=drop",
+                      "data.partition=iid", "data.clients=2", "rounds=1"}}));
   collect(images({"rounds=1", "data.test-fraction=0.2", "evaluation.on=clients", "data.validation-fraction=0.2",
                   "evaluation.metrics=[\"per-class\", \"confusion\", \"macro-f1\"]"}));
   std::string two = "x,label\n";

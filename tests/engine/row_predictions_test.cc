@@ -64,6 +64,20 @@ TEST_F(RowPredictionsTest, OfClientsComeFromTheModelThatEachKeeps) {
   expect_own_accuracy(saved);
 }
 
+TEST_F(RowPredictionsTest, OfRowsWithMissingCellsAreLeftOutWhereTrainingDid) {
+  SavedRun saved = trained({"data.missing=drop"});
+  ASSERT_TRUE(saved.preparation().drops_missing);
+  std::string table = site_table({.split = true, .only = "test"});
+  const auto whole = ask(saved, table);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  table += "site 1,50,?,0.5,test,well\nsite 1,50,120,0.5,test,\n";
+  const auto predictions = ask(saved, table);
+  ASSERT_TRUE(predictions.ok()) << predictions.error().message;
+  EXPECT_EQ(predictions->predicted, whole->predicted);
+  EXPECT_EQ(predictions->accuracy, whole->accuracy);
+  EXPECT_EQ(rows_.notes.size(), 1u);
+}
+
 TEST_F(RowPredictionsTest, AreProbabilities) {
   SavedRun saved = trained({});
   const auto predictions = ask(saved, site_table({.label = false}));

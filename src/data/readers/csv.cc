@@ -6,6 +6,7 @@
 
 #include "data/readers/csv_dialect.h"
 #include "data/readers/csv_scan.h"
+#include "data/readers/missing_rows.h"
 #include "data/readers/number_text.h"
 #include "data/readers/table_columns.h"
 #include "data/readers/table_features.h"
@@ -196,28 +197,13 @@ class TableMaker {
   }
 
   Status drop_rows() {
-    CsvScan& scan = in_.scan;
-    const std::size_t width = scan.number_columns.size();
-    std::size_t kept = 0;
-    for (std::size_t row = 0; row < scan.rows; ++row) {
-      const float* const from = scan.numbers.data() + row * width;
-      const bool missing = std::any_of(from, from + width, [](float value) { return std::isnan(value); }) ||
-                           std::ranges::any_of(scan.text_columns, [&](const ScannedTexts& column) {
-                             return column.ids[row] == ScannedTexts::kMissing;
-                           });
-      if (missing) continue;
-      std::copy(from, from + width, scan.numbers.data() + kept * width);
-      for (ScannedTexts& column : scan.text_columns) column.ids[kept] = column.ids[row];
-      scan.lines[kept++] = scan.lines[row];
-    }
-    if (kept == scan.rows) return {};
-    if (kept == 0) return failure("each of the {} rows has a missing value, and data.missing is \"drop\"", scan.rows);
+    const std::size_t rows = in_.scan.rows;
+    const DroppedRows dropped = drop_missing_rows(in_.scan);
+    if (dropped.rows == 0) return {};
+    if (dropped.rows == rows)
+      return failure("each of the {} rows has a missing value, and data.missing is \"drop\"", rows);
     in_.notes.push_back(fmt::format("{} of {} rows have missing values and are left out (data.missing = \"drop\")",
-                                    scan.rows - kept, scan.rows));
-    scan.numbers.resize(kept * width);
-    for (ScannedTexts& column : scan.text_columns) column.ids.resize(kept);
-    scan.lines.resize(kept);
-    scan.rows = kept;
+                                    dropped.rows, rows));
     return {};
   }
 
@@ -415,6 +401,7 @@ class TableMaker {
     if (in_.columns.split) preparation.split = in_.name(*in_.columns.split);
     preparation.delimiter = in_.dialect.delimiter;
     preparation.decimal = in_.dialect.decimal;
+    preparation.drops_missing = options_.missing == MissingCells::kDrop;
     data.notes = std::move(in_.notes);
     note_many_labels(preparation.label, data);
   }
