@@ -8,20 +8,20 @@
 #include "engine/discrepancy.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
+#include "solver/training_flops.h"
 
 namespace muster {
 namespace {
 
-CostSetting cost_setting(const Recipe& recipe, const Federation& federation, bool has_payload) {
+CostSetting cost_setting(const Recipe& recipe, const Federation& federation, const Objective& objective) {
   const Network& network = federation.network();
   return {.options = recipe.cost,
           .objective = recipe.local.objective.name,
-          // 6 operations per multiply-add of the forward pass: forward 2, backward 4.
-          .network = {.sample_flops = 6.0 * static_cast<double>(network.forward_macs()), .values = network.size()},
+          .network = {.sample_flops = training_flops(network, objective), .values = network.size()},
           .in_sequence = federation.trainer().in_sequence(),
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
-          .payload = has_payload ? network.parameters() : 0};
+          .payload = objective.has_payload() ? network.parameters() : 0};
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
                 RunEvaluation::make(recipe.evaluation, federation, made->models_->per_group(), recipe.seed));
   if (made->evaluation_->validates()) made->best_ = std::make_unique<BestRound>(recipe);
   MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
-  made->cost_ = CostMeter(cost_setting(recipe, federation, objective->has_payload()));
+  made->cost_ = CostMeter(cost_setting(recipe, federation, *objective));
   made->add_observers();
   return made;
 }

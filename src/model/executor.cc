@@ -40,6 +40,17 @@ struct Plan {
   std::size_t sample_floats = 0;  // of activations
 };
 
+// What runs forward beside the parameters that are trained: a copy of them, and plans over it. The plans share the
+// regions of the trained ones, so the outputs are moved away before those run.
+struct Frozen {
+  bool active = false;
+  OutputHook hook;
+  Floats weights;
+  Floats statistics;
+  Floats outputs;
+  std::vector<std::optional<Plan>> plans;  // by batch size
+};
+
 // A batch whose activations take more than kBatchFloats is trained in parts of about kPartFloats, which stay in the
 // cache between the forward and the backward pass.
 constexpr std::size_t kBatchFloats = std::size_t{6} << 20;
@@ -108,6 +119,7 @@ struct Executor::Impl {
   std::uint64_t noise_seed = 0;
   std::uint32_t noise_steps = 0;
   FixedRows fixed_rows;
+  Frozen frozen;
   ExecutorTimes* times = nullptr;
 
   Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
@@ -138,19 +150,25 @@ struct Executor::Impl {
 
   Plan& plan(std::uint32_t batch) {
     MUSTER_CHECK(batch >= 1 && batch <= max_batch, "batch {}, at most {}", batch, max_batch);
-    if (!plans[batch]) plans[batch] = make_plan(batch);
+    if (!plans[batch]) plans[batch] = make_plan(batch, weights.data(), statistics.data());
     return *plans[batch];
   }
 
-  Plan make_plan(std::uint32_t batch) {
-    Compiler measure(batch, max_batch, input.data(), weights.data(), statistics.data());
+  Plan& frozen_plan(std::uint32_t batch) {
+    std::optional<Plan>& made = frozen.plans[batch];
+    if (!made) made = make_plan(batch, frozen.weights.data(), frozen.statistics.data());
+    return *made;
+  }
+
+  Plan make_plan(std::uint32_t batch, float* packed, float* moments) {
+    Compiler measure(batch, max_batch, input.data(), packed, moments);
     (void)compile(*network, measure, input.data());
     auto region = std::find_if(regions.begin(), regions.end(),
                                [&](const Region& candidate) { return candidate.layout == measure.layout(); });
     if (region == regions.end()) {
       region = regions.insert(regions.end(), Region{measure.layout(), Floats(measure.arena_floats())});
     }
-    Compiler compiler(batch, max_batch, region->floats.data(), weights.data(), statistics.data());
+    Compiler compiler(batch, max_batch, region->floats.data(), packed, moments);
     Plan made = compile(*network, compiler, input.data());
     made.sample_floats = measure.arena_floats() / max_batch;
     return made;
@@ -185,8 +203,8 @@ struct Executor::Impl {
 
   // In how many parts to train a batch.
   std::uint32_t parts_of(std::uint32_t batch) {
-    // Batch statistics tie samples together.
-    if (network->size() != network->parameters()) return 1;
+    // Batch statistics tie samples together, and so may a hook.
+    if (network->size() != network->parameters() || (frozen.active && frozen.hook.run)) return 1;
     const std::size_t floats = plan(batch).sample_floats * batch;
     if (floats <= kBatchFloats) return 1;
     return static_cast<std::uint32_t>(std::min<std::size_t>(batch, (floats + kPartFloats - 1) / kPartFloats));
@@ -208,7 +226,8 @@ struct Executor::Impl {
     for (std::uint32_t i = 0, at = 0; i < parts; ++i) {
       const std::uint32_t size = batch / parts + (i < batch % parts ? 1 : 0);
       part.resumed = i > 0;
-      part.same_weights = size == size_before;
+      // The frozen plans leave their own derived weights in the region.
+      part.same_weights = size == size_before && !frozen.active;
       part.first_sample = at;
       // A plan reads the first rows.
       const auto exchange = [&] {
@@ -234,14 +253,34 @@ struct Executor::Impl {
   BatchResult forward_backward_whole(std::uint32_t batch, const Pass& pass) {
     const Plan& made = plan(batch);
     if (times) name_timed_layers(made);
+    if (frozen.active) run_frozen(batch, pass);
     run_timed(made.lists.train, pass, &ExecutorTimes::LayerTime::forward_s);
     BatchResult result;
     {
       const Stopwatch watch(timed(&ExecutorTimes::loss_s));
       result = loss(made, batch, true);
+      if (frozen.active && frozen.hook.run) frozen.hook.run(frozen.hook.self, output_pair(made, batch));
     }
     run_timed(made.lists.backward, pass, &ExecutorTimes::LayerTime::backward_s);
     return result;
+  }
+
+  void run_frozen(std::uint32_t batch, const Pass& pass) {
+    const Plan& made = frozen_plan(batch);
+    Pass forward = pass;
+    forward.move_statistics = false;
+    run_timed(made.lists.train, forward, &ExecutorTimes::LayerTime::forward_s);
+    if (!frozen.hook.run) return;
+    std::memcpy(frozen.outputs.data(), made.logits.data, batch * made.logits.sample_stride * sizeof(float));
+  }
+
+  [[nodiscard]] OutputPair output_pair(const Plan& made, std::uint32_t batch) const {
+    return {.batch = batch,
+            .outputs = network->outputs(),
+            .stride = made.logits.sample_stride,
+            .frozen = frozen.outputs.data(),
+            .trained = made.logits.data,
+            .gradient = made.logits.gradient};
   }
 
   [[nodiscard]] const DenseShape* first_matrix() const { return dense_matrix(*network->layers().front()); }
@@ -418,6 +457,24 @@ void Executor::store_optimizer(Optimizer optimizer, std::span<float> state) cons
   }
 }
 
+void Executor::freeze(const OutputHook& hook) {
+  Frozen& frozen = impl_->frozen;
+  if (frozen.plans.empty()) {
+    frozen.weights = Floats(impl_->weights.size());
+    frozen.statistics = Floats(impl_->statistics.size());
+    frozen.plans.resize(max_batch() + 1);
+  }
+  if (hook.run && frozen.outputs.empty()) frozen.outputs = Floats(max_batch() * padded(network().outputs()));
+  std::memcpy(frozen.weights.data(), impl_->weights.data(), impl_->weights.size() * sizeof(float));
+  std::memcpy(frozen.statistics.data(), impl_->statistics.data(), impl_->statistics.size() * sizeof(float));
+  frozen.hook = hook;
+  frozen.active = true;
+}
+
+void Executor::thaw() {
+  impl_->frozen.active = false;
+}
+
 void Executor::seed_dropout(const StreamKey& key) {
   impl_->noise_seed = Stream(key).next64();
   impl_->noise_steps = 0;
@@ -451,7 +508,7 @@ BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
 
 bool Executor::fixed_rows_pay(std::uint32_t rows, std::uint64_t samples) const {
   const DenseShape* matrix = impl_->first_matrix();
-  return matrix && FixedRows::pays(*matrix, rows, samples);
+  return matrix && !impl_->frozen.active && FixedRows::pays(*matrix, rows, samples);
 }
 
 float* Executor::prepare_fixed_rows(std::uint32_t rows) {
@@ -516,7 +573,8 @@ void Executor::set_times(ExecutorTimes* times) {
 std::size_t Executor::arena_bytes() const {
   std::size_t floats = impl_->input.size();
   for (const Floats* buffer :
-       {&impl_->weights, &impl_->statistics, &impl_->gradient, &impl_->drift, &impl_->moment1, &impl_->moment2}) {
+       {&impl_->weights, &impl_->statistics, &impl_->gradient, &impl_->drift, &impl_->moment1, &impl_->moment2,
+        &impl_->frozen.weights, &impl_->frozen.statistics, &impl_->frozen.outputs}) {
     floats += buffer->size();
   }
   for (const Region& region : impl_->regions) floats += region.floats.size();

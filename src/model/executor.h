@@ -38,6 +38,23 @@ struct BatchResult {
   std::uint32_t correct = 0;
 };
 
+// The outputs of a batch before the softmax, by the frozen and by the trained parameters: rows of `stride` floats, the
+// first `outputs` of them in use.
+struct OutputPair {
+  std::uint32_t batch = 0;
+  std::size_t outputs = 0;
+  std::size_t stride = 0;
+  const float* frozen = nullptr;
+  const float* trained = nullptr;
+  float* gradient = nullptr;  // of the loss summed over the batch, by the trained outputs
+};
+
+// What adds to that gradient, in every step between the loss and the backward pass. `run` null: nothing.
+struct OutputHook {
+  void (*run)(void* self, const OutputPair& outputs) = nullptr;
+  void* self = nullptr;
+};
+
 // Not thread-safe: one per worker. Preconditions on sizes are checked (a violation is a bug).
 class Executor {
  public:
@@ -66,6 +83,12 @@ class Executor {
   [[nodiscard]] std::size_t optimizer_state_size(Optimizer optimizer) const;
   void load_optimizer(Optimizer optimizer, std::span<const float> state);
   void store_optimizer(Optimizer optimizer, std::span<float> state) const;
+
+  // Keeps the parameters as they are now, beside those that are trained. From then on every step and gradient() first
+  // runs the frozen ones forward on the same batch, as in training (batch statistics, the same draws of dropout), and
+  // hands both outputs to the hook. Fixed rows do not pay then, and with a hook no batch is trained in parts.
+  void freeze(const OutputHook& hook = {});
+  void thaw();
 
   // Names the random numbers of dropout in the steps to come: equal keys before equal steps give equal results. Only
   // train() draws; evaluate() and gradient() leave dropout out.

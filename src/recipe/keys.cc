@@ -292,6 +292,9 @@ void add_local(std::vector<Key>& keys) {
   term.add("control", &ObjectiveOptions::control, one_of({"steps", "gradient"}),
            "how control variates are renewed: option II or I")
       .only(objective_key("control"));
+  term.add("lambda", &ObjectiveOptions::lambda, number(kNonNegative),
+           "weight of the discrepancy between the client's outputs and the received model's")
+      .only(objective_key("lambda"));
 }
 
 void add_profile(std::vector<Key>& keys) {

@@ -84,6 +84,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   }
   loaded_version_ = 0;
   executor_.load(received);
+  freeze_received(objective);
   executor_.clear_drift();
   executor_.seed_dropout(
       {.seed = seed_, .purpose = Purpose::kDropout, .round = task.round, .id = task.client.value, .part = task.part});
@@ -196,6 +197,11 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   }
   if (task.own_model) MUSTER_TRY(states_.put(task.client, kModelSlot, update.model));
   return TrainReply{std::move(update)};
+}
+
+void LocalSolver::freeze_received(const Objective& objective) {
+  executor_.thaw();
+  if (const double weight = objective.output_match(); weight > 0) executor_.freeze(output_match_.hook(weight));
 }
 
 void LocalSolver::begin_fixed_rows(const SampleView& view) {

@@ -15,6 +15,7 @@
 #include "solver/local_options.h"
 #include "solver/local_task.h"
 #include "solver/objective.h"
+#include "solver/output_match.h"
 #include "solver/solver_times.h"
 
 namespace muster {
@@ -54,6 +55,8 @@ class LocalSolver {
   [[nodiscard]] std::uint64_t step_budget(const LocalWork& wanted, std::uint32_t samples, double share) const;
   // Of the model that is loaded.
   [[nodiscard]] Evaluation evaluate_loaded(const SampleView& view, const Details& details = {});
+  // Freezes the model that is loaded, where training looks at it.
+  void freeze_received(const Objective& objective);
   // Makes all of the client's samples, in order, the executor's fixed rows.
   void begin_fixed_rows(const SampleView& view);
   // The mean gradient over all of the client's samples at the loaded model.
@@ -74,6 +77,7 @@ class LocalSolver {
   std::vector<std::uint32_t> order_;
   std::vector<std::int32_t> fixed_labels_;
   ObjectiveTerm term_;
+  OutputMatch output_match_;
   std::vector<float> own_model_;
   std::vector<float> outputs_;
   std::vector<float> state_;

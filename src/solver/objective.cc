@@ -21,6 +21,8 @@ std::vector<Choice> choices() {
        [](const ObjectiveOptions& options) { return make_control_variate(options.control == "gradient"); }},
       {{"dynamic", "dynamic regularisation (FedDyn)", {"alpha"}},
        [](const ObjectiveOptions& options) { return make_dynamic(options.alpha); }},
+      {{"mmd", "holds the client's outputs near those of the model it received (FedMMD)", {"lambda"}},
+       [](const ObjectiveOptions& options) { return make_mmd(options.lambda); }},
   };
 }
 

@@ -1,6 +1,7 @@
 // Objective: what a client minimises besides its own loss. Every objective here adds to the gradient
 //   pull * w - drift
-// with a scalar and a vector that stay constant while the client trains, so the training loop has one form.
+// with a scalar and a vector that stay constant while the client trains, so the training loop has one form; and some
+// add to the gradient by the outputs, which a frozen copy of the received model is compared with (output_match.h).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct ObjectiveOptions {
   double mu = 0.01;               // prox
   double alpha = 0.1;             // dynamic
   std::string control = "steps";  // control-variate: steps (option II) | gradient (option I)
+  double lambda = 0.1;            // mmd
 };
 
 // The extra term of one task. `drift` is meaningful only if has_drift.
@@ -54,6 +56,9 @@ class Objective {
   // Whether the part of its work that a straggler has done is welcome, where the recipe does not say.
   [[nodiscard]] virtual bool takes_partial_work() const { return false; }
 
+  // The weight of the discrepancy between the outputs of the client and of the model it received; 0: none.
+  [[nodiscard]] virtual double output_match() const { return 0; }
+
   // Reuses term.drift's memory.
   virtual void begin(const ObjectiveInput& input, ObjectiveTerm& term) const = 0;
   // Writes the client's next state and what it sends besides the model; both are sized by the caller
@@ -72,5 +77,6 @@ std::unique_ptr<Objective> make_plain();
 std::unique_ptr<Objective> make_prox(double mu);
 std::unique_ptr<Objective> make_control_variate(bool from_gradient);
 std::unique_ptr<Objective> make_dynamic(double alpha);
+std::unique_ptr<Objective> make_mmd(double lambda);
 
 }  // namespace muster

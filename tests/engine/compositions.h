@@ -23,6 +23,7 @@ inline const std::vector<Composition> kCompositions{
     {"control-variate-gradient",
      {"local.objective=control-variate", "aggregation.global=control-variate", "local.control=gradient"}},
     {"dynamic", {"local.objective=dynamic", "aggregation.global=dynamic"}},
+    {"mmd", {"local.objective=mmd", "local.lambda=0.3"}},
     {"adagrad", {"aggregation.global=adagrad", "aggregation.server-learning-rate=0.05"}},
     {"adam", {"aggregation.global=adam", "aggregation.server-learning-rate=0.02"}},
     {"yogi", {"aggregation.global=yogi", "aggregation.server-learning-rate=0.02"}},

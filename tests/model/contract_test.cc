@@ -1,6 +1,6 @@
 // What every network of the catalogue promises, whatever its layers: parameters round-trip, equal inputs give equal
-// bits in any executor, a step allocates nothing, a batch's gradient is the mean of its parts', a diverged client
-// leaves no trace, and all instruction sets agree.
+// bits in any executor, a step allocates nothing, a frozen copy beside it changes nothing, a batch's gradient is the
+// mean of its parts', a diverged client leaves no trace, and all instruction sets agree.
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -142,6 +142,66 @@ TEST_P(EveryNetwork, StepsDoNotAllocate) {
     task();
     EXPECT_EQ(allocations(), before);
   }
+}
+
+// The outputs that a hook saw, step after step.
+struct SeenOutputs {
+  std::vector<std::vector<float>> frozen;
+  std::vector<std::vector<float>> trained;
+
+  OutputHook hook() {
+    return {[](void* self, const OutputPair& outputs) {
+              auto* const seen = static_cast<SeenOutputs*>(self);
+              const auto rows = [&](const float* from) {
+                std::vector<float> values;
+                for (std::uint32_t b = 0; b < outputs.batch; ++b) {
+                  values.insert(values.end(), from + b * outputs.stride, from + b * outputs.stride + outputs.outputs);
+                }
+                return values;
+              };
+              seen->frozen.push_back(rows(outputs.frozen));
+              seen->trained.push_back(rows(outputs.trained));
+            },
+            this};
+  }
+};
+
+// The frozen copy sees the same batch, the same draws of dropout and the statistics of the batch, so both outputs are
+// equal bit for bit until the first step.
+TEST_P(EveryNetwork, AFrozenCopySeesTheBatchAndLeavesTheStepsAlone) {
+  Executor plain(network_, 17);
+  const std::vector<float> alone = train(plain);
+  SeenOutputs seen;
+  Executor executor(network_, 17);
+  executor.load(flat_);
+  executor.freeze(seen.hook());
+  EXPECT_EQ(train(executor), alone);
+  ASSERT_EQ(seen.frozen.size(), 5u);
+  EXPECT_EQ(seen.frozen[0], seen.trained[0]);
+  EXPECT_NE(seen.frozen[1], seen.trained[1]);
+  // Whatever is trained, the frozen outputs of a batch stay what they were.
+  EXPECT_EQ(train(executor), alone);
+  EXPECT_EQ(std::vector(seen.frozen.begin() + 5, seen.frozen.end()),
+            std::vector(seen.frozen.begin(), seen.frozen.begin() + 5));
+  executor.thaw();
+  EXPECT_EQ(train(executor), alone);
+  EXPECT_EQ(seen.frozen.size(), 10u);
+}
+
+TEST_P(EveryNetwork, StepsBesideAFrozenCopyDoNotAllocate) {
+  Executor executor(network_, 17);
+  const auto task = [&] {
+    executor.load(flat_);
+    executor.freeze({[](void*, const OutputPair& outputs) { outputs.gradient[0] += 0.5f; }, nullptr});
+    for (const std::uint32_t batch : {17u, 2u}) {
+      fill_batch(executor, batch, batch);
+      executor.train(batch, {.learning_rate = 0.001f});
+    }
+  };
+  task();
+  const std::size_t before = allocations();
+  task();
+  EXPECT_EQ(allocations(), before);
 }
 
 TEST_P(EveryNetwork, GradientLeavesTheModelAndEvaluateToo) {

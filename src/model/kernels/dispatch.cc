@@ -3,6 +3,7 @@
 #include "model/kernels/activation_kernels.h"
 #include "model/kernels/conv_kernels.h"
 #include "model/kernels/dense_kernels.h"
+#include "model/kernels/discrepancy_kernels.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/gru_kernels.h"
 #include "model/kernels/isa.h"
@@ -38,6 +39,7 @@ namespace muster {
 
 MUSTER_DISPATCH_KERNELS(ActivationKernels, activation_kernels)
 MUSTER_DISPATCH_KERNELS(DenseKernels, dense_kernels)
+MUSTER_DISPATCH_KERNELS(DiscrepancyKernels, discrepancy_kernels)
 MUSTER_DISPATCH_KERNELS(ElementwiseKernels, elementwise_kernels)
 MUSTER_DISPATCH_KERNELS(ConvKernels, conv_kernels)
 MUSTER_DISPATCH_KERNELS(GruKernels, gru_kernels)
