@@ -7,6 +7,7 @@
 namespace muster {
 
 void add_run_command(Command program);
+void add_compare_command(Command program);
 void add_list_command(Command program);
 void add_show_command(Command program);
 // `version` is the program's, "0.1.0": exported files name it.

@@ -22,6 +22,7 @@ Result<int> run(int argc, char** argv) {
       "SIGINT "
       "or SIGTERM, after saving.");
   add_run_command(program);
+  add_compare_command(program);
   add_list_command(program);
   add_show_command(program);
   add_export_command(program, MUSTER_VERSION);

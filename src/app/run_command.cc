@@ -1,15 +1,13 @@
 // `muster run`: simulate one federation.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <sstream>
 
 #include "app/commands.h"
+#include "app/interruption.h"
 #include "base/names.h"
 #include "data/shown_text.h"
 #include "engine/forecast.h"
@@ -17,21 +15,6 @@
 
 namespace muster {
 namespace {
-
-std::atomic<bool> interrupted{false};
-std::atomic<int> interrupted_by{0};  // the first signal
-
-// The first Ctrl-C lets the round finish and saves; a second one ends the program at once.
-extern "C" void on_interrupt(int signal_number) {
-  static const char note[] = "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
-  if (interrupted.exchange(true)) {
-    std::signal(signal_number, SIG_DFL);
-    std::raise(signal_number);
-    return;
-  }
-  interrupted_by = signal_number;
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
-}
 
 struct RunArguments {
   std::string recipe = "demo";
@@ -247,12 +230,10 @@ Result<RunSummary> run(const RunArguments& arguments) {
   options.threads = arguments.threads;
   options.out = arguments.out;
   options.quiet = arguments.quiet;
-  options.interrupt = &interrupted;
+  options.interrupt = &catch_interruptions();
   if (!arguments.quiet) {
     options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
 
   const std::vector<std::string> settings = settings_of(arguments);
   RunSummary summary;
@@ -311,7 +292,7 @@ void add_run_command(Command program) {
     }
     if (arguments->dry_run) return dry_run(*arguments);
     MUSTER_ASSIGN(const RunSummary summary, run(*arguments));
-    if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(128 + interrupted_by);
+    if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(interrupted_status());
     return {};
   });
 }

@@ -5,12 +5,13 @@
 namespace muster {
 
 Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
-                                                                   const FederatedData& data,
+                                                                   SpareCores* spare, const FederatedData& data,
                                                                    const std::filesystem::path& states) {
   MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data.shape(), data.classes()));
   return LocalFederation::make(
       data, network,
       {.threads = threads,
+       .spare = spare,
        .seed = recipe.seed,
        .local = recipe.local,
        .augmentation = augmentation_of(recipe.data),

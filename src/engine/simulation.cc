@@ -30,13 +30,15 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   RunRecorder recorder(folder, options);
   recorder.phase("reading data");
   RunTimes* const times = options.times;
-  std::unique_ptr<FederatedData> data;
+  std::shared_ptr<const FederatedData> data = options.data;
   std::unique_ptr<LocalFederation> federation;
   std::unique_ptr<Oracle> oracle;
   std::unique_ptr<RoundLoop> loop;
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
-    MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+    if (!data) {
+      MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+    }
     if (start == Start::kAnew) {
       MUSTER_ASSIGN(const std::vector<std::string> notes, settle_recipe(recipe, *data));
       for (const std::string& note : notes) recorder.say("note: " + note);
@@ -44,7 +46,8 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     } else {
       MUSTER_TRY(check_recipe_for(recipe, recipe_facts(recipe, *data)));
     }
-    MUSTER_ASSIGN(federation, make_simulated_federation(recipe, options.threads, *data, folder.path() / "states"));
+    MUSTER_ASSIGN(federation,
+                  make_simulated_federation(recipe, options.threads, options.spare, *data, folder.path() / "states"));
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {
@@ -78,7 +81,8 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
 
 Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options) {
   MUSTER_TRY(check_recipe(recipe));
-  MUSTER_ASSIGN(RunFolder folder, RunFolder::create(options.out, recipe.name, recipe.seed));
+  MUSTER_ASSIGN(RunFolder folder, options.folder.empty() ? RunFolder::create(options.out, recipe.name, recipe.seed)
+                                                         : RunFolder::create_named(options.out, options.folder));
   const std::filesystem::path path = folder.path();
   Result<RunSummary> summary = run_in(std::move(folder), recipe, options, Start::kAnew);
   std::error_code ignored;

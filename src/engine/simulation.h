@@ -6,12 +6,15 @@
 #include <functional>
 #include <string>
 
+#include "data/federated_data.h"
 #include "engine/round_observer.h"
 #include "recipe/recipe.h"
 #include "record/run_record.h"
 #include "solver/solver_times.h"
 
 namespace muster {
+
+class SpareCores;
 
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
 struct RunTimes {
@@ -29,13 +32,19 @@ struct RunTimes {
 struct SimulationOptions {
   std::uint32_t threads = 0;  // 0 = all cores
   std::filesystem::path out = "runs";
-  bool quiet = false;  // no progress on stderr
+  std::string folder = {};  // of a new run, under `out`; "" = named after the recipe, the seed and the time
+  bool quiet = false;       // no progress on stderr
   // When it becomes true the run finishes the round, saves a checkpoint and stops.
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const std::string&)> say;        // notes for people, e.g. what data were found
   std::function<void(std::uint32_t round)> on_round;  // called with 0 when all is ready, then after every round
   RunTimes* times = nullptr;                          // filled as the run goes on; borrowed
   std::vector<RoundObserver*> observers;              // that watch besides Muster's own; borrowed
+  // Of runs side by side. The data that make_federated_data() would give, where they have been read already; and what
+  // lends cores, which this run has begun with (train/spare_cores.h): `threads` is then the most that it uses.
+  // Borrowed.
+  std::shared_ptr<const FederatedData> data;
+  SpareCores* spare = nullptr;
 };
 
 // Trains, evaluates, records. A run that diverges is a result, not an error. An error before the first round is

@@ -18,19 +18,19 @@ constexpr double kLineSeconds = 2.0;
 constexpr double kLineShare = 0.05;  // of the time so far
 constexpr std::uint32_t kBarColumns = 24;
 
-std::string duration(double seconds) {
+}  // namespace
+
+std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
   if (whole < 60) return fmt::format("{}s", whole);
   if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
   return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
 }
 
-std::string bar(double share) {
+std::string progress_bar(double share) {
   const auto filled = static_cast<std::uint32_t>(share * kBarColumns);
   return fmt::format("[{}{}]", std::string(filled, '='), std::string(kBarColumns - filled, ' '));
 }
-
-}  // namespace
 
 ProgressSink stderr_progress() {
   return {
@@ -91,7 +91,7 @@ void Progress::phase(std::string_view what, std::size_t done, std::size_t total,
   if (total > 0) text += fmt::format(" {}/{} {}", done, total, unit);
   if (done > 0 && done < total) {
     const double each_s = (now - phase_start_) / static_cast<double>(done);
-    text += fmt::format("  {} left", duration(each_s * static_cast<double>(total - done)));
+    text += fmt::format("  {} left", duration_text(each_s * static_cast<double>(total - done)));
   }
   show(text, total_ > 0);
   pending_ = pending_ || (sink_.terminal && round_ >= first_);  // its line is gone: the last one comes back at the end
@@ -115,8 +115,8 @@ void Progress::show_round() {
   const std::uint32_t done = round_ >= first_ ? round_ - first_ + 1 : 0;
   const std::uint32_t left = total_ > round_ ? total_ - round_ : 0;
   const std::string time = left > 0 && done > 0
-                               ? fmt::format("{} left", duration((now - training_start_) / done * left))
-                               : fmt::format("{} in all", duration(now - start_));
+                               ? fmt::format("{} left", duration_text((now - training_start_) / done * left))
+                               : fmt::format("{} in all", duration_text(now - start_));
   const std::string text = text_.empty() ? "" : "  " + text_;
   show(fmt::format("round {}/{}{}  {}", round_, total_, text, time), true);
 }
@@ -131,7 +131,7 @@ void Progress::show(const std::string& plain, bool with_bar) {
   // The last column stays free: a terminal may wrap when it is filled.
   const std::size_t columns = std::max<std::uint32_t>(sink_.width(), 2) - 1;
   const double share = total_ > 0 ? std::min(1.0, static_cast<double>(round_) / total_) : 1.0;
-  std::string line = with_bar ? bar(share) + " " + plain : plain;
+  std::string line = with_bar ? progress_bar(share) + " " + plain : plain;
   if (line.size() > columns) line = plain.substr(0, columns);
   sink_.write("\r" + line + "\x1b[K");
   drawn_ = true;

@@ -17,6 +17,11 @@ struct ProgressSink {
 };
 [[nodiscard]] ProgressSink stderr_progress();
 
+// "41s", "2m05s", "3h20m".
+[[nodiscard]] std::string duration_text(double seconds);
+// A bar that is full at share 1.
+[[nodiscard]] std::string progress_bar(double share);
+
 // Calls come one at a time, from the round loop or from whoever works for it meanwhile.
 class Progress {
  public:

@@ -46,6 +46,16 @@ Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std:
   return failure("{}: 999 runs of this name exist already", (out / id).string());
 }
 
+Result<RunFolder> RunFolder::create_named(const std::filesystem::path& out, const std::string& id) {
+  MUSTER_TRY(make_folder(out));
+  RunFolder made(out / id);
+  if (::mkdir(made.path().c_str(), 0755) != 0) {
+    return failure("{}: cannot create folder: {}", made.path().string(), std::strerror(errno));
+  }
+  MUSTER_TRY(made.lock());
+  return made;
+}
+
 Result<RunFolder> RunFolder::open(const std::filesystem::path& out, const std::string& run) {
   std::error_code ignored;
   for (const std::filesystem::path& path : {std::filesystem::path(run), out / run}) {

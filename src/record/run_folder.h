@@ -24,6 +24,8 @@ class RunFolder {
   // Locked, as below.
   [[nodiscard]] static Result<RunFolder> create(const std::filesystem::path& out, const std::string& recipe,
                                                 std::uint64_t seed);
+  // The same by the name given; fails if something of that name is there.
+  [[nodiscard]] static Result<RunFolder> create_named(const std::filesystem::path& out, const std::string& id);
   // An existing one, by path or by id under `out`. Whoever writes to it takes lock() first.
   [[nodiscard]] static Result<RunFolder> open(const std::filesystem::path& out, const std::string& run);
 

@@ -86,6 +86,7 @@ class Federation {
 
   [[nodiscard]] virtual const Roster& roster() const = 0;
   [[nodiscard]] const Network& network() const { return *network_; }
+  [[nodiscard]] const std::shared_ptr<const Network>& shared_network() const { return network_; }
   // The recipe's kind of profile, and how it trains groups: every process of a federation has them.
   [[nodiscard]] const ProfileKind& profile_kind() const { return *profile_; }
   [[nodiscard]] const GroupTrainer& trainer() const { return *trainer_; }

@@ -27,8 +27,11 @@ Roster roster_of(const FederatedData& data, const LocalFederationOptions& option
 }  // namespace
 
 LocalFederation::LocalFederation(const FederatedData& data, std::shared_ptr<const Network> network,
-                                 std::unique_ptr<ProfileKind> profile, std::unique_ptr<GroupTrainer> trainer)
-    : Federation(std::move(network), std::move(profile), std::move(trainer)), data_(data) {}
+                                 std::unique_ptr<ProfileKind> profile, std::unique_ptr<GroupTrainer> trainer,
+                                 LocalFederationOptions options)
+    : Federation(std::move(network), std::move(profile), std::move(trainer)),
+      data_(data),
+      options_(std::move(options)) {}
 
 LocalFederation::~LocalFederation() = default;
 
@@ -38,29 +41,38 @@ Result<std::unique_ptr<LocalFederation>> LocalFederation::make(const FederatedDa
   MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(options.profile));
   MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                 make_group_trainer(options.training, options.in_group, options.seed));
-  std::unique_ptr<LocalFederation> made(new LocalFederation(data, network, std::move(profile), std::move(trainer)));
+  std::unique_ptr<LocalFederation> made(
+      new LocalFederation(data, std::move(network), std::move(profile), std::move(trainer), options));
   made->roster_ = roster_of(data, options);
   MUSTER_ASSIGN(made->objective_, make_objective(options.local.objective));
   made->states_ = std::make_unique<ClientStates>(options.states);
   const std::uint32_t threads =
       options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  made->pool_ = std::make_unique<WorkerPool>(threads);
-  const std::string& stragglers = options.faults.stragglers;
-  const bool partial = stragglers.empty() ? made->objective_->takes_partial_work() : stragglers == "partial";
-  for (std::uint32_t worker = 0; worker < threads; ++worker) {
-    made->solvers_.push_back(std::make_unique<LocalSolver>(network, data, options.local, options.augmentation,
-                                                           *made->objective_, *made->states_, options.seed));
-    made->links_.push_back(
-        make_in_process_link(*made->solvers_.back(), made->profile_kind(), options.faults, partial, options.seed));
-  }
+  made->pool_ = std::make_unique<WorkerPool>(threads, options.spare);
+  made->solvers_.resize(threads);
+  made->links_.resize(threads);
+  for (std::uint32_t worker = 0; worker < (options.spare ? 1 : threads); ++worker) made->make_worker(worker);
+  if (options.spare) made->pool_->set_first([federation = made.get()](std::uint32_t w) { federation->make_worker(w); });
   made->host_ = std::make_unique<ThreadHost>(*made->pool_, made->links_, made->trainer());
   made->evaluation_ = std::make_unique<EvaluationPieces>(data, made->solvers_, made->links_);
   return made;
 }
 
+void LocalFederation::make_worker(std::uint32_t worker) {
+  const std::string& stragglers = options_.faults.stragglers;
+  const bool partial = stragglers.empty() ? objective_->takes_partial_work() : stragglers == "partial";
+  solvers_[worker] = std::make_unique<LocalSolver>(shared_network(), data_, options_.local, options_.augmentation,
+                                                   *objective_, *states_, options_.seed);
+  links_[worker] = make_in_process_link(*solvers_[worker], profile_kind(), options_.faults, partial, options_.seed);
+  if (times_) solvers_[worker]->set_times(&(*times_)[worker]);
+}
+
 void LocalFederation::set_times(std::vector<SolverTimes>& times) {
   times.resize(threads());
-  for (std::uint32_t worker = 0; worker < threads(); ++worker) solvers_[worker]->set_times(&times[worker]);
+  times_ = &times;
+  for (std::uint32_t worker = 0; worker < threads(); ++worker) {
+    if (solvers_[worker]) solvers_[worker]->set_times(&times[worker]);
+  }
 }
 
 Status LocalFederation::do_train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink) {
@@ -107,7 +119,7 @@ Result<EvaluationResult> LocalFederation::do_end_evaluation() {
   }
   EvaluationResult result = evaluation_->end();
   result.seconds = seconds;
-  if (beside_training_) result.beside_training_s = evaluation_->seconds() / threads();
+  if (beside_training_) result.beside_training_s = evaluation_->seconds() / pool_->workers();
   return result;
 }
 

@@ -17,7 +17,8 @@
 namespace muster {
 
 struct LocalFederationOptions {
-  std::uint32_t threads = 0;  // 0 = all cores
+  std::uint32_t threads = 0;    // 0 = all cores
+  SpareCores* spare = nullptr;  // begun and borrowed: one thread is the caller's, the others come as cores are spare
   std::uint64_t seed = 1;
   LocalOptions local;
   Augmentation augmentation;
@@ -49,13 +50,16 @@ class LocalFederation final : public Federation {
   // Where the workers' time goes is added to `times`, one entry per thread; borrowed.
   void set_times(std::vector<SolverTimes>& times);
 
-  // For benches that look at the parts: how one worker reaches clients, and how it trains and evaluates.
+  // For benches that look at the parts: how one worker reaches clients, and how it trains and evaluates. Not where
+  // cores are shared.
   [[nodiscard]] ClientLink& link(std::uint32_t worker) { return *links_[worker]; }
   [[nodiscard]] LocalSolver& solver(std::uint32_t worker) { return *solvers_[worker]; }
 
  private:
   LocalFederation(const FederatedData& data, std::shared_ptr<const Network> network,
-                  std::unique_ptr<ProfileKind> profile, std::unique_ptr<GroupTrainer> trainer);
+                  std::unique_ptr<ProfileKind> profile, std::unique_ptr<GroupTrainer> trainer,
+                  LocalFederationOptions options);
+  void make_worker(std::uint32_t worker);
 
   Status do_train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink) override;
   Status do_profile(const ProfileRequest& request, const ProfileSink& sink) override;
@@ -63,12 +67,14 @@ class LocalFederation final : public Federation {
   Result<EvaluationResult> do_end_evaluation() override;
 
   const FederatedData& data_;
+  const LocalFederationOptions options_;
   Roster roster_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<ClientStates> states_;
   std::unique_ptr<WorkerPool> pool_;
-  std::vector<std::unique_ptr<LocalSolver>> solvers_;
-  std::vector<std::unique_ptr<ClientLink>> links_;
+  std::vector<std::unique_ptr<LocalSolver>> solvers_;  // one per worker, null as long as it has never worked
+  std::vector<std::unique_ptr<ClientLink>> links_;     // likewise
+  std::vector<SolverTimes>* times_ = nullptr;
   std::unique_ptr<ThreadHost> host_;
   std::unique_ptr<EvaluationPieces> evaluation_;
   bool beside_training_ = false;  // the evaluation that was begun has been done beside a training

@@ -1,0 +1,36 @@
+#include "app/interruption.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+std::atomic<bool> interrupted{false};
+std::atomic<int> interrupted_by{0};  // the first signal
+
+extern "C" void on_interrupt(int signal_number) {
+  static const char note[] = "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
+  if (interrupted.exchange(true)) {
+    std::signal(signal_number, SIG_DFL);
+    std::raise(signal_number);
+    return;
+  }
+  interrupted_by = signal_number;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
+}
+
+}  // namespace
+
+const std::atomic<bool>& catch_interruptions() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  return interrupted;
+}
+
+int interrupted_status() {
+  return 128 + interrupted_by;
+}
+
+}  // namespace muster

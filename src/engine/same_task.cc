@@ -1,0 +1,59 @@
+#include "engine/same_task.h"
+
+#include <algorithm>
+
+#include "recipe/keys.h"
+
+namespace muster {
+namespace {
+
+// "" where the key does not matter.
+std::string value_of(const Key& key, const Recipe& recipe) {
+  return failing_condition(key, recipe) ? std::string() : key.get(recipe);
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? std::string("not set") : value;
+}
+
+bool may_differ(const RowOfTask& row, const std::string& key) {
+  return std::ranges::find(row.own_keys, key) != row.own_keys.end();
+}
+
+}  // namespace
+
+bool belongs_to_task(const RecipeKey& key) {
+  static constexpr std::string_view kSections[] = {"data", "model", "evaluation", "cost", "stop", "faults"};
+  static constexpr std::string_view kKeys[] = {"rounds",
+                                               "target-accuracy",
+                                               "budget",
+                                               "local.epochs",
+                                               "local.steps",
+                                               "local.batch-size",
+                                               "local.learning-rate",
+                                               "local.learning-rate-decay",
+                                               "local.momentum",
+                                               "local.weight-decay",
+                                               "local.optimizer",
+                                               "plan.sample-clients"};
+  return std::ranges::find(kSections, key.section) != std::end(kSections) ||
+         std::ranges::find(kKeys, full_name(key)) != std::end(kKeys);
+}
+
+Status check_same_task(std::span<const RowOfTask> rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    for (const Key& key : recipe_key_table()) {
+      const std::string name = full_name(key.info);
+      if (!belongs_to_task(key.info) || may_differ(rows[0], name) || may_differ(rows[i], name)) continue;
+      const std::string first = value_of(key, *rows[0].recipe);
+      const std::string other = value_of(key, *rows[i].recipe);
+      if (first == other) continue;
+      return usage_error(
+          "{}: {} is {}, but {} for {}; every method needs the same task: give --task, or --set {} for all",
+          rows[i].label, name, shown(other), shown(first), rows[0].label, name);
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

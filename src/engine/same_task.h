@@ -1,0 +1,23 @@
+// Whether recipes are of one task: the same data, model, batches, rate, evaluation and rounds, so that what they reach
+// is due to their methods.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "recipe/recipe.h"
+
+namespace muster {
+
+[[nodiscard]] bool belongs_to_task(const RecipeKey& key);
+
+struct RowOfTask {
+  std::string label;
+  const Recipe* recipe;                   // borrowed
+  std::span<const std::string> own_keys;  // in which it may differ
+};
+
+// The error names the first row and key that differ from the first row's, and both values.
+[[nodiscard]] Status check_same_task(std::span<const RowOfTask> rows);
+
+}  // namespace muster
