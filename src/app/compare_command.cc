@@ -36,17 +36,11 @@ struct CompareArguments {
   bool quiet = false;
 };
 
-// A built-in or a file, on the task that the line names.
-Result<Recipe> method_on_task(const std::string& method, const std::string& task) {
-  if (!task.empty()) return usage_error("--task {}: there are no tasks yet", task);
-  return load_recipe(method);
-}
-
 // What is set for all methods, then what is set for this one.
 Result<ComparisonRow> row_of(const std::string& word, const CompareArguments& arguments,
                              const std::vector<GridKey>& grid) {
   MUSTER_ASSIGN(MethodWord method, parse_method(word));
-  MUSTER_ASSIGN(Recipe recipe, method_on_task(method.recipe, arguments.task));
+  MUSTER_ASSIGN(Recipe recipe, load_recipe(method.recipe, arguments.task));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   if (arguments.rounds) MUSTER_TRY(apply_setting(recipe, fmt::format("rounds={}", *arguments.rounds)));
   for (const std::string& setting : method.settings) MUSTER_TRY(apply_setting(recipe, setting));

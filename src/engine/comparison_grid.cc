@@ -4,6 +4,7 @@
 
 #include "engine/same_task.h"
 #include "recipe/keys.h"
+#include "recipe/tasks.h"
 
 namespace muster {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "recipe/keys.h"
+#include "recipe/tasks.h"
 
 namespace muster {
 namespace {
@@ -21,24 +22,6 @@ bool may_differ(const RowOfTask& row, const std::string& key) {
 }
 
 }  // namespace
-
-bool belongs_to_task(const RecipeKey& key) {
-  static constexpr std::string_view kSections[] = {"data", "model", "evaluation", "cost", "stop", "faults"};
-  static constexpr std::string_view kKeys[] = {"rounds",
-                                               "target-accuracy",
-                                               "budget",
-                                               "local.epochs",
-                                               "local.steps",
-                                               "local.batch-size",
-                                               "local.learning-rate",
-                                               "local.learning-rate-decay",
-                                               "local.momentum",
-                                               "local.weight-decay",
-                                               "local.optimizer",
-                                               "plan.sample-clients"};
-  return std::ranges::find(kSections, key.section) != std::end(kSections) ||
-         std::ranges::find(kKeys, full_name(key)) != std::end(kKeys);
-}
 
 Status check_same_task(std::span<const RowOfTask> rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {

@@ -9,8 +9,6 @@
 
 namespace muster {
 
-[[nodiscard]] bool belongs_to_task(const RecipeKey& key);
-
 struct RowOfTask {
   std::string label;
   const Recipe* recipe;                   // borrowed
