@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "base/random.h"
 #include "command_line.h"
+#include "record/protobuf_fields.h"
 
 namespace muster {
 namespace {
@@ -267,6 +272,66 @@ TEST_F(OwnData, OneOfAKindIsSaidInTheSingular) {
       {"predict", dir, "--data", file("r.csv", "extra,a,b\n7,1,2\n"), "--out", (scratch_.path() / "p.csv").string()});
   EXPECT_THAT(one.out, testing::StartsWith("1 row: "));
   EXPECT_EQ(one.err, "muster: note: 'extra' is not used: the model was not trained with it\n");
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Field -> kinds of files that have it.
+using ExportedFields = std::map<std::string, std::set<std::string>>;
+
+// The table of docs/files.md below "Exported weights".
+ExportedFields documented_exports() {
+  std::istringstream in(content_of(std::filesystem::path(MUSTER_SOURCE_DIR) / "docs/files.md"));
+  ExportedFields fields;
+  bool here = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("## ")) here = line == "## Exported weights";
+    if (!here || !line.starts_with("| `")) continue;
+    const std::string name = line.substr(3, line.find('`', 3) - 3);
+    const std::size_t begin = line.find(" | ") + 3;
+    std::istringstream kinds(line.substr(begin, line.find(" | ", begin) - begin));
+    for (std::string kind; std::getline(kinds >> std::ws, kind, ',');) fields[name].insert(kind);
+  }
+  return fields;
+}
+
+// Names of the members of a zip file that are no arrays, without ".json".
+std::vector<std::string> texts_of_npz(const std::string& bytes) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; (at = bytes.find("PK\1\2", at)) != std::string::npos; at += 46) {
+    std::string name = bytes.substr(at + 46, static_cast<unsigned char>(bytes[at + 28]));
+    if (!name.ends_with(".npy")) names.push_back(name.substr(0, name.find(".json")));
+  }
+  return names;
+}
+
+TEST_F(OwnData, ExportedFilesHoldWhatTheDocumentationSays) {
+  const std::string path = file("t.csv", small_table());
+  const std::string dir = run({.label = "y", .client = "site"}, path)["dir"];
+  const auto exported = [&](const std::string& name, Words layout) {
+    const std::string to = (scratch_.path() / name).string();
+    Words words{"export", dir, "--to", to};
+    words.insert(words.end(), layout.begin(), layout.end());
+    EXPECT_EQ(muster(words).status, 0);
+    return content_of(to);
+  };
+  ExportedFields written;
+  const std::string tensors = exported("m.safetensors", {"--layout", "torch"});
+  std::uint64_t length = 0;
+  ASSERT_GT(tensors.size(), sizeof length);
+  std::memcpy(&length, tensors.data(), sizeof length);
+  const auto header = nlohmann::json::parse(tensors.substr(sizeof length, length));
+  for (const auto& [name, text] : header["__metadata__"].items()) written[name].insert("safetensors");
+  for (const std::string& name : texts_of_npz(exported("m.npz", {"--layout", "torch"}))) written[name].insert("npz");
+  constexpr std::uint64_t kMetadata = 14;  // of ONNX's ModelProto
+  for (const ProtobufField& field : protobuf_fields(exported("m.onnx", {}))) {
+    if (field.number != kMetadata) continue;
+    written[protobuf_fields(field.bytes).front().bytes].insert("onnx");
+  }
+  EXPECT_EQ(written, documented_exports());
 }
 
 // Which of two words begins a text is the label; the words are far apart, and the texts of any length.

@@ -1,10 +1,11 @@
-// docs/files.md against the files of runs: every field that is written is documented, and every documented one is
-// written.
+// docs/files.md against the files of runs: every field, and every section of a checkpoint, that is written is
+// documented, and every documented one is written.
 #include <map>
 #include <regex>
 #include <set>
 
 #include "compositions.h"
+#include "record/checkpoint.h"
 #include "site_table.h"
 #include "small_run.h"
 
@@ -47,6 +48,9 @@ class FilesDoc : public SimulationTest {
  protected:
   void collect(const Recipe& recipe) {
     const RunSummary summary = run(recipe);
+    collect_sections(summary.dir / "checkpoint");
+    const std::filesystem::path weights = summary.dir / "model.safetensors";
+    if (std::filesystem::exists(weights)) collect_metadata(weights);
     for (const char* file : {"summary.json", "rounds.jsonl", "groups.jsonl", "preparation.json"}) {
       if (!std::filesystem::exists(summary.dir / file)) continue;
       for (const nlohmann::json& line : lines(summary.dir / file)) add_fields(line, "", written_[file]);
@@ -55,6 +59,28 @@ class FilesDoc : public SimulationTest {
     std::string header;
     std::getline(table, header);
     for (std::istringstream cells(header); std::getline(cells, header, ',');) written_["clients.csv"].insert(header);
+  }
+
+  void collect_sections(const std::filesystem::path& folder) {
+    constexpr std::string_view kKept = "best.kept.";
+    for (const std::filesystem::path& file : list_checkpoints(folder)) {
+      const auto checkpoint = read_checkpoint(file);
+      ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+      for (const auto& [name, content] : checkpoint->sections) {
+        written_["checkpoint/"].insert(name.starts_with(kKept) ? std::string(kKept) + "*" : name);
+      }
+    }
+  }
+
+  // The file begins with the length of its header, 8 bytes, and the header, a JSON object.
+  void collect_metadata(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::uint64_t length = 0;
+    in.read(reinterpret_cast<char*>(&length), sizeof length);
+    ASSERT_TRUE(in && length < 1'000'000) << file;
+    std::string header(length, ' ');
+    in.read(header.data(), static_cast<std::streamsize>(length));
+    add_fields(nlohmann::json::parse(header)["__metadata__"], "", written_["model.safetensors"]);
   }
 
   Fields written_;
@@ -83,7 +109,7 @@ TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
   collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.missing=drop",
                       "data.partition=iid", "data.clients=2", "rounds=1"}}));
   collect(images({"rounds=1", "data.test-fraction=0.2", "evaluation.on=clients", "data.validation-fraction=0.2",
-                  "evaluation.metrics=[\"per-class\", \"confusion\", \"macro-f1\"]"}));
+                  "evaluation.keep=best", "evaluation.metrics=[\"per-class\", \"confusion\", \"macro-f1\"]"}));
   std::string two = "x,label\n";
   for (int i = 0; i < 40; ++i) two += fmt::format("{},{}\n", i, i % 3 == 0 ? "yes" : "no");
   const auto classes = folder_.write("two.csv", two);
