@@ -204,7 +204,7 @@ void add_model(std::vector<Key>& keys) {
       .unit("pixels")
       .only(model_key("kernel"));
   model.add("blocks", &M::blocks, integer(1, 100), "residual blocks per stage")
-      .otherwise("the network's own")
+      .otherwise("3")
       .only(model_key("blocks"));
   model.add("widths", &M::widths, integers(kMostLayers, kMostWidth), "channels of the stages")
       .otherwise("[16, 32, 64]")
@@ -215,6 +215,7 @@ void add_model(std::vector<Key>& keys) {
       .only(model_key("shortcut"));
   model.add("units", &M::units, integer(1, 4096), "hidden units").unit("units").only(model_key("units"));
   model.add("layers", &M::layers, layer_choice(), "how many recurrent layers, or the layers of a network of one's own")
+      .otherwise("2 for lstm; of layers a list must be given")
       .only(model_key("layers"));
   model.add("init", &M::init, one_of({"torch", "glorot", "uniform"}), "how parameters are initialised")
       .only(model_key("init"));
@@ -357,7 +358,7 @@ void add_grouping(std::vector<Key>& keys) {
   grouping.add("method", &G::method, one_of(names_of(groupers())), "how clients are grouped");
   grouping.add("size", &G::size, integer(1, kMostClients), "clients per group")
       .unit("clients")
-      .otherwise("the method's own")
+      .otherwise("5 for mediator; for random by min-samples and max-clients")
       .only(grouping_key("size"));
   grouping
       .add("groups", &G::groups, integer(1, kMostClients), "number of groups; where there are edges, of all together")
@@ -419,10 +420,10 @@ void add_grouping(std::vector<Key>& keys) {
       .otherwise("true")
       .only(grouping_key("weighted"));
   grouping.add("epsilon-mean", &G::epsilon_mean, number(kNonNegative), "split only if the mean update is shorter")
-      .otherwise("the method's own")
+      .otherwise("0.4")
       .only(grouping_key("epsilon-mean"));
   grouping.add("epsilon-max", &G::epsilon_max, number(kNonNegative), "split only if the longest update is longer")
-      .otherwise("the method's own")
+      .otherwise("1.6")
       .only(grouping_key("epsilon-max"));
 }
 
@@ -682,7 +683,7 @@ std::vector<Key> declare_keys() {
   add_cost(keys);
   const Recipe fresh;
   for (Key& key : keys) {
-    if (const std::string value = key.get(fresh); !value.empty()) key.info.otherwise = value;
+    if (key.info.otherwise.empty()) key.info.otherwise = key.get(fresh);
     for (const Condition& condition : key.conditions) {
       key.info.applies += (key.info.applies.empty() ? "" : "; ") + condition.wants;
     }
