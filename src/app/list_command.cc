@@ -11,6 +11,7 @@
 #include "base/names.h"
 #include "recipe/catalogue.h"
 #include "recipe/fit_to_data.h"
+#include "recipe/method_defaults.h"
 #include "recipe/recipe.h"
 #include "record/json_text.h"
 
@@ -68,7 +69,10 @@ struct ShowArguments {
 // With what the data decide, if they are on this machine; notes for people.
 std::vector<std::string> resolve(Recipe& recipe) {
   const auto data = make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed));
-  if (!data) return {fmt::format("what depends on the data is not filled in: {}", data.error().message)};
+  if (!data) {
+    fill_in_defaults(recipe, 0);
+    return {fmt::format("what depends on the data is not filled in: {}", data.error().message)};
+  }
   auto notes = settle_recipe(recipe, **data);
   if (!notes) return {fmt::format("will be refused: {}", notes.error().message)};
   notes->push_back((*data)->summary());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/cost_defaults.h"
+
 namespace muster {
 namespace {
 
@@ -20,9 +22,11 @@ constexpr Measured kMeasured[] = {
     {"speech", "control-variate", {0.01546567, -0.14052762, 0.8393565, 0.00259606, 0.10145685}},
 };
 
+const std::string kUsualTask = "cifar";
+
 const OperationCoefficients* measured(const std::string& task, const std::string& objective) {
   for (const Measured& row : kMeasured) {
-    if (row.task == (task.empty() ? "cifar" : task) && row.objective == objective) return &row.coefficients;
+    if (row.task == (task.empty() ? kUsualTask : task) && row.objective == objective) return &row.coefficients;
   }
   return nullptr;
 }
@@ -124,6 +128,18 @@ Status check_cost(const CostOptions& options, const std::string& objective) {
                        key, objective);
   }
   return {};
+}
+
+CostOptions with_defaults(CostOptions options, const std::string& objective) {
+  if (options.model != "group-operations" || !measured(options.task, objective)) return options;
+  const OperationCoefficients known = operation_coefficients(options, objective);
+  if (options.task.empty()) options.task = kUsualTask;
+  options.operation_quadratic = known.quadratic;
+  options.operation_linear = known.linear;
+  options.operation_constant = known.constant;
+  options.training_slope = known.slope;
+  options.training_constant = known.training_constant;
+  return options;
 }
 
 RoundBytes count_bytes(const RoundWork& work) {

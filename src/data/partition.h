@@ -65,6 +65,18 @@ struct PartitionLaw {
   return options.rotations.value_or(4);
 }
 
+// Samples of a client under dirichlet-truncated.
+struct SampleBounds {
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+};
+[[nodiscard]] inline SampleBounds truncated_bounds_of(const DataOptions& options) {
+  const std::uint32_t least = options.samples_min.value_or(20);
+  return {.least = least, .most = options.samples_max.value_or(std::max(200u, least))};
+}
+// AutoCFL's four sets, stretched to any number of classes: for ten "0-2,3-6,4-9,0-9".
+[[nodiscard]] std::string label_groups_of(const DataOptions& options, std::uint32_t classes);
+
 // Every law, in the order in which `muster list` shows them.
 [[nodiscard]] std::span<const PartitionLaw> partition_laws();
 // Fails, with the nearest name, if there is no such law.

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "data/edges.h"
 #include "data/partition.h"
+#include "data/partitions/laws.h"
 #include "data/shown_text.h"
 
 namespace muster {
@@ -62,6 +63,13 @@ class StoredData final : public FederatedData {
     options.exemplars = exemplars_per_class_;
     if (law_->has_key("alpha")) options.alpha = alpha_of(options);
     if (law_->has_key("rotations")) options.rotations = rotations_of(options);
+    if (law_->has_key("label-groups")) options.label_groups = label_groups_of(options, raw_.train.classes);
+    if (law_->divide == divide_dirichlet_truncated) {
+      const SampleBounds bounds = truncated_bounds_of(options);
+      options.samples_min = bounds.least;
+      options.samples_max = bounds.most;
+    }
+    resolve_reading(options);
     // Where the source's own test rows are the clients', no fraction says so.
     if (cut_fraction_) options.test_fraction = cut_fraction_;
     if (raw_.train.storage != Samples::Storage::kTokens) options.normalize = raw_.normalized;
@@ -71,6 +79,17 @@ class StoredData final : public FederatedData {
 
  private:
   friend class Divider;
+  // What the file was found to be, and how texts were cut.
+  void resolve_reading(DataOptions& options) const {
+    const Preparation& reading = raw_.preparation;
+    if (!reading.columns.empty()) {
+      options.delimiter = reading.delimiter == '\t' ? "tab" : std::string(1, reading.delimiter);
+      options.decimal = reading.decimal == DecimalMark::kComma ? "comma" : "point";
+    }
+    if (reading.tokens) options.tokens = *reading.tokens == TokenKind::kCharacters ? "characters" : "words";
+    const Shape& shape = raw_.train.shape;
+    if (shape.height == 1 && shape.width > 1) options.words = shape.width;
+  }
   std::uint32_t turns(ClientId client) const {
     return train_index_.quarter_turns.empty() ? 0 : train_index_.quarter_turns[client.value];
   }

@@ -3,6 +3,7 @@
 // zero vectors. Equal vectors, by cosine equal directions, are never separated to reach a number of groups.
 
 #include "grouping/gram.h"
+#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 #include "grouping/linkage.h"
 #include "grouping/updates.h"
@@ -27,16 +28,16 @@ struct Choice {
   std::string linkage;
 };
 
-Result<Choice> chosen(const GroupingOptions& options) {
+Result<Choice> chosen(const GroupingOptions& given) {
+  const GroupingOptions options = with_defaults(given, 0);
   Choice choice;
-  MUSTER_ASSIGN(choice.metric, chosen_word("metric", options.metric, "l2", {"l1", "l2", "cosine"}));
-  MUSTER_ASSIGN(choice.linkage,
-                chosen_word("linkage", options.linkage, "ward", {"single", "complete", "average", "ward"}));
+  MUSTER_ASSIGN(choice.metric, chosen_word("metric", options.metric, {"l1", "l2", "cosine"}));
+  MUSTER_ASSIGN(choice.linkage, chosen_word("linkage", options.linkage, {"single", "complete", "average", "ward"}));
   if (choice.linkage == "ward" && choice.metric != "l2") {
     return usage_error(
         "grouping.linkage: {}, but ward's linkage is defined for metric = l2 only; want single | complete | average "
         "with metric = {}",
-        options.linkage.empty() ? "ward by default" : "ward", choice.metric);
+        given.linkage.empty() ? "ward by default" : "ward", choice.metric);
   }
   return choice;
 }

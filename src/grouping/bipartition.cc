@@ -10,15 +10,13 @@
 #include <numeric>
 
 #include "grouping/gram.h"
+#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 #include "grouping/linkage.h"
 #include "grouping/updates.h"
 
 namespace muster {
 namespace {
-
-constexpr double kShortMean = 0.4;   // EPS_1
-constexpr double kLongUpdate = 1.6;  // EPS_2
 
 Status check_length(const char* key, const std::optional<double>& length) {
   if (!length || *length >= 0) return {};
@@ -34,14 +32,14 @@ Draft together(std::uint32_t clients, std::string note) {
 }
 
 Result<Linkage> chosen_linkage(const GroupingOptions& options) {
-  MUSTER_ASSIGN(const std::string word, chosen_word("linkage", options.linkage, "single", {"single", "complete"}));
+  MUSTER_ASSIGN(const std::string word, chosen_word("linkage", options.linkage, {"single", "complete"}));
   return word == "single" ? Linkage::kSingle : Linkage::kComplete;
 }
 
 }  // namespace
 
 Status check_bipartition(const GroupingOptions& options, const KnownAhead&) {
-  MUSTER_TRY(chosen_linkage(options));
+  MUSTER_TRY(chosen_linkage(with_defaults(options, 0)));
   MUSTER_TRY(check_length("epsilon-mean", options.epsilon_mean));
   return check_length("epsilon-max", options.epsilon_max);
 }
@@ -54,8 +52,8 @@ Result<Draft> group_bipartition(const GroupingOptions& options, const GroupingIn
   double longest = 0;
   for (std::uint32_t i = 0; i < clients; ++i) longest = std::max(longest, std::sqrt(products.row(i)[i]));
   const double mean = mean_length(input.vectors);
-  const double short_mean = options.epsilon_mean.value_or(kShortMean);
-  const double long_update = options.epsilon_max.value_or(kLongUpdate);
+  const double short_mean = *options.epsilon_mean;
+  const double long_update = *options.epsilon_max;
   const auto unsplit = [&](const std::string& why) {
     return together(clients, fmt::format("no split, {} (length of the mean update {:.4g}, of the longest {:.4g})", why,
                                          mean, longest));

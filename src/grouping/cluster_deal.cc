@@ -7,7 +7,6 @@
 // group: there early groups grow large and late ones too small to keep.
 #include <algorithm>
 
-#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 #include "grouping/kmeans.h"
 
@@ -15,7 +14,7 @@ namespace muster {
 
 Result<Draft> group_cluster_deal(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
-  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size, kDefaultMinSize));
+  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size));
   Draft draft;
   if (min_size > clients) {
     draft.notes.push_back(too_few_clients("min-size", min_size, clients));

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 #include "grouping/label_pool.h"
 #include "grouping/label_spread.h"
@@ -114,10 +113,10 @@ void merge_into(std::vector<Group>& groups, const Group& tail, const RowsView<st
 
 Result<Draft> group_by_coefficient_of_variation(const GroupingOptions& options, const GroupingInput& input,
                                                 const GroupingCall& call) {
-  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size, kDefaultMinSize));
-  const double max_cov = options.max_cov.value_or(0.5);
+  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size));
+  const double max_cov = *options.max_cov;
   if (!(max_cov >= 0)) return usage_error("grouping.max-cov: {}, want >= 0", max_cov);
-  MUSTER_ASSIGN(const std::string tail, chosen_word("tail", options.tail, "discard", {"discard", "keep", "merge"}));
+  MUSTER_ASSIGN(const std::string tail, chosen_word("tail", options.tail, {"discard", "keep", "merge"}));
   MUSTER_TRY(check_label_totals(input.labels));
   const bool discard = tail == "discard";
 

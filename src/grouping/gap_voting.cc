@@ -81,7 +81,7 @@ std::vector<std::vector<std::uint32_t>> elect(const Votes& votes) {
 }
 
 Result<Draft> group_gap_voting(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
-  const double min_gap = options.min_gap.value_or(0.15);
+  const double min_gap = *options.min_gap;
   if (!(min_gap >= 0 && min_gap < 1)) {
     return usage_error("grouping.min-gap: {}, want a number >= 0 and < 1", min_gap);
   }
@@ -110,7 +110,7 @@ Result<Draft> group_gap_voting(const GroupingOptions& options, const GroupingInp
     }
   }
   const Rows<double> distances = l2_distances(vectors.values.empty() ? input.vectors : vectors.view());
-  for (auto& group : elect(cast_votes(distances, samples, min_gap, options.weighted.value_or(true)))) {
+  for (auto& group : elect(cast_votes(distances, samples, min_gap, *options.weighted))) {
     for (std::uint32_t& member : group) member = whole[member];
     draft.groups.push_back(std::move(group));
   }

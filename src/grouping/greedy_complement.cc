@@ -56,8 +56,7 @@ double wasserstein_score(std::span<const double> a, std::span<const double> b) {
 }
 
 Result<ComplementScore> chosen_score(const GroupingOptions& options) {
-  MUSTER_ASSIGN(const std::string word,
-                chosen_word("score", options.score, "kl", {"kl", "gini", "cosine", "wasserstein"}));
+  MUSTER_ASSIGN(const std::string word, chosen_word("score", options.score, {"kl", "gini", "cosine", "wasserstein"}));
   if (word == "kl") return ComplementScore::kKl;
   if (word == "gini") return ComplementScore::kGini;
   if (word == "cosine") return ComplementScore::kCosine;
@@ -187,7 +186,7 @@ Result<Draft> group_greedy_complement(const GroupingOptions& options, const Grou
                                       const GroupingCall& call) {
   MUSTER_ASSIGN(const SampleQuota quota, chosen_quota(options));
   MUSTER_ASSIGN(const ComplementScore score, chosen_score(options));
-  MUSTER_ASSIGN(const std::string first, chosen_word("first", options.first, "random", {"random", "uniform"}));
+  MUSTER_ASSIGN(const std::string first, chosen_word("first", options.first, {"random", "uniform"}));
   Rows<double> rows = representers(input);
   if (score == ComplementScore::kKl || score == ComplementScore::kGini) MUSTER_TRY(check_probabilities(rows, call));
   Complements clients(score, std::move(rows), input.samples);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/check.h"
 #include "grouping/grouping_method.h"
 
 namespace muster {
@@ -15,15 +16,16 @@ namespace muster {
 // The refusal of a method that has to be told how many groups to form.
 [[nodiscard]] Error groups_not_set(const std::string& method);
 
-// The word, or `fallback` if it is "". An error naming `key` if it is none of `accepted`.
-[[nodiscard]] Result<std::string> chosen_word(const char* key, const std::string& word, const char* fallback,
+// The word. An error naming `key` if it is none of `accepted`.
+[[nodiscard]] Result<std::string> chosen_word(const char* key, const std::string& word,
                                               std::initializer_list<const char*> accepted);
 
-// The number, or `fallback` if it is not set. An error naming `key` if it is 0.
+// The number, which is set: by the user, or with the method's default. An error naming `key` if it is 0.
 template <typename T>
-[[nodiscard]] Result<T> chosen_number(const char* key, const std::optional<T>& number, T fallback) {
-  if (number == T{0}) return usage_error("grouping.{}: 0, want >= 1", key);
-  return number.value_or(fallback);
+[[nodiscard]] Result<T> chosen_number(const char* key, const std::optional<T>& number) {
+  MUSTER_CHECK(number.has_value(), "grouping.{} has no default", key);
+  if (*number == T{0}) return usage_error("grouping.{}: 0, want >= 1", key);
+  return *number;
 }
 
 // The note for when not even one group can have as many clients as `key` wants.

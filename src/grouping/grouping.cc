@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 
 namespace muster {
@@ -177,15 +178,14 @@ std::vector<GroupId> groups_of_clients(const Grouping& grouping, std::uint32_t c
   return group_of;
 }
 
-Result<std::string> chosen_word(const char* key, const std::string& word, const char* fallback,
-                                std::initializer_list<const char*> accepted) {
-  if (word.empty()) return std::string(fallback);
+Result<std::string> chosen_word(const char* key, const std::string& word, std::initializer_list<const char*> accepted) {
   if (std::ranges::find(accepted, word) != accepted.end()) return word;
   return usage_error("grouping.{}: \"{}\", want {}", key, word, fmt::join(accepted, " | "));
 }
 
-Result<FormedGroups> form_groups(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
-  MUSTER_TRY(check_grouping(options, {.groups_in_call = call.groups.has_value(), .centres = !input.centres.empty()}));
+Result<FormedGroups> form_groups(const GroupingOptions& given, const GroupingInput& input, const GroupingCall& call) {
+  MUSTER_TRY(check_grouping(given, {.groups_in_call = call.groups.has_value(), .centres = !input.centres.empty()}));
+  const GroupingOptions options = with_defaults(given, static_cast<std::uint32_t>(input.labels.width));
   MUSTER_ASSIGN(const GroupingMethod* const method, find_grouping_method(options.method));
   MUSTER_TRY(check_input(*method, input));
   if (!method->group) {

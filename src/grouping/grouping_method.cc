@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <type_traits>
 
 #include "base/catalogue_version.h"
 #include "base/names.h"
+#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 
 namespace muster {
@@ -23,52 +25,62 @@ std::deque<GroupingMethod> built_in_methods() {
                  .summary = "drawn at random: groups of `size`, or up to `min-samples` or `max-clients`",
                  .keys = {"size", "min-samples", "max-clients"}},
        .group = group_random,
-       .check = check_random},
+       .check = check_random,
+       .defaults = {.min_samples = kDefaultMinSamples, .max_clients = kDefaultMaxClients}},
       {.entry = {.name = "inter-cluster",
                  .summary = "one client from each cluster of like clients in every group",
                  .keys = {"groups", "max-iterations", "rows"},
                  .need = kLabels,
                  .needs_groups = true},
-       .group = group_inter_cluster},
+       .group = group_inter_cluster,
+       .defaults = {.max_iterations = 10, .rows = "all"}},
       {.entry = {.name = "greedy-complement",
                  .summary = "each group takes whoever complements its members best, up to `min-samples` or "
                             "`max-clients`",
                  .keys = {"score", "min-samples", "max-clients", "first"},
                  .need = kLabelsOrVectors},
-       .group = group_greedy_complement},
+       .group = group_greedy_complement,
+       .defaults =
+           {.score = "kl", .min_samples = kDefaultMinSamples, .max_clients = kDefaultMaxClients, .first = "random"}},
       {.entry = {.name = "kmeans-deal",
                  .summary = "each group draws from clusters of like clients in turn, up to `min-samples` or "
                             "`max-clients`",
                  .keys = {"min-samples", "max-clients", "clusters"},
                  .need = kLabelsOrVectors},
        .group = group_kmeans_deal,
-       .check = check_kmeans_deal},
+       .check = check_kmeans_deal,
+       .defaults = {.min_samples = kDefaultMinSamples, .max_clients = kDefaultMaxClients}},
       {.entry = {.name = "coefficient-of-variation",
                  .summary = "each group takes the client that evens out its labels most",
                  .keys = {"min-size", "max-cov", "tail"},
                  .need = kLabels},
-       .group = group_by_coefficient_of_variation},
+       .group = group_by_coefficient_of_variation,
+       .defaults = {.min_size = kDefaultMinSize, .max_cov = 0.5, .tail = "discard"}},
       {.entry = {.name = "kl-greedy",
                  .summary = "all groups grow together, by the client and group that lower the divergence from uniform "
                             "most",
                  .keys = {"min-size"},
                  .need = kLabels},
-       .group = group_kl_greedy},
+       .group = group_kl_greedy,
+       .defaults = {.min_size = kDefaultMinSize}},
       {.entry = {.name = "cluster-deal",
                  .summary = "clusters of like clients are dealt out to groups of at least `min-size`",
                  .keys = {"min-size"},
                  .need = kLabels},
-       .group = group_cluster_deal},
+       .group = group_cluster_deal,
+       .defaults = {.min_size = kDefaultMinSize}},
       {.entry = {.name = "qcid",
                  .summary = "clients are drawn at random, the likelier the more they even out the group's labels",
                  .keys = {"min-size", "lambda"},
                  .need = kLabels},
-       .group = group_by_qcid},
+       .group = group_by_qcid,
+       .defaults = {.min_size = kDefaultMinSize, .lambda = 1}},
       {.entry = {.name = "mediator",
                  .summary = "groups of `size`; each takes whoever brings its labels nearest to uniform",
                  .keys = {"size"},
                  .need = kLabels},
-       .group = group_mediator},
+       .group = group_mediator,
+       .defaults = {.size = 5}},
       {.entry = {.name = "decomposed-cosine",
                  .summary = "updates are described by their cosines with the leading singular directions and clustered "
                             "by k-means",
@@ -87,19 +99,22 @@ std::deque<GroupingMethod> built_in_methods() {
                  .keys = {"metric", "linkage", "threshold", "groups"},
                  .need = kVectors},
        .group = group_agglomerative,
-       .check = check_agglomerative},
+       .check = check_agglomerative,
+       .defaults = {.metric = "l2", .linkage = "ward"}},
       {.entry = {.name = "gap-voting",
                  .summary = "finds the number of groups itself, from the largest gap in each client's distances",
                  .keys = {"min-gap", "weighted"},
                  .need = kVectors,
                  .takes_broken_vectors = true},
-       .group = group_gap_voting},
+       .group = group_gap_voting,
+       .defaults = {.min_gap = 0.15, .weighted = true}},
       {.entry = {.name = "bipartition",
                  .summary = "splits the clients in two if their updates disagree",
                  .keys = {"epsilon-mean", "epsilon-max", "linkage"},
                  .need = kVectors},
        .group = group_bipartition,
-       .check = check_bipartition},
+       .check = check_bipartition,
+       .defaults = {.linkage = "single", .epsilon_mean = 0.4, .epsilon_max = 1.6}},
       {.entry = {.name = "nearest-centre",
                  .summary = "each client joins the nearest centre; centres are given or found by k-means",
                  .keys = {"groups"},
@@ -182,6 +197,40 @@ Status add_grouping_method(GroupingMethod method) {
   all.list.push_back(std::move(method));
   note_added_choice();
   return {};
+}
+
+GroupingOptions with_defaults(GroupingOptions options, std::uint32_t classes) {
+  const auto method = find_grouping_method(options.method);
+  if (!method) return options;
+  const GroupingOptions& own = (*method)->defaults;
+  const auto fill = [](auto& value, const auto& otherwise) {
+    if (value == std::remove_reference_t<decltype(value)>{}) value = otherwise;
+  };
+  // Groups of a given size have no quota.
+  if (!options.size) fill(options.min_samples, own.min_samples);
+  if (!options.size) fill(options.max_clients, own.max_clients);
+  fill(options.size, own.size);
+  fill(options.groups, own.groups);
+  fill(options.max_iterations, own.max_iterations);
+  fill(options.rows, own.rows);
+  fill(options.score, own.score);
+  fill(options.first, own.first);
+  fill(options.clusters, own.clusters);
+  fill(options.min_size, own.min_size);
+  fill(options.max_cov, own.max_cov);
+  fill(options.tail, own.tail);
+  fill(options.lambda, own.lambda);
+  fill(options.metric, own.metric);
+  fill(options.linkage, own.linkage);
+  fill(options.threshold, own.threshold);
+  fill(options.min_gap, own.min_gap);
+  fill(options.weighted, own.weighted);
+  fill(options.epsilon_mean, own.epsilon_mean);
+  fill(options.epsilon_max, own.epsilon_max);
+  const std::vector<std::string>& keys = (*method)->entry.keys;
+  const bool clusters = std::ranges::find(keys, "clusters") != keys.end();
+  if (clusters && !options.clusters && classes > 0) options.clusters = classes;
+  return options;
 }
 
 Result<const GroupingMethod*> find_grouping_method(const std::string& name) {

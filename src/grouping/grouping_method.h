@@ -36,6 +36,8 @@ struct GroupingMethod {
   // Optional: refuses combinations of keys that cannot work whatever the clients are. Errors name the key, the value
   // and what is accepted. check_grouping() calls it after it has seen that only keys of `entry` are set.
   std::function<Status(const GroupingOptions&, const KnownAhead&)> check;
+  // What keys of `entry` are where they are not set: `group` sees them set. A key may do without.
+  GroupingOptions defaults{};
 };
 
 // Adds a method for the rest of the process. Fails if the name is empty or taken, if `group` is empty, or if the entry

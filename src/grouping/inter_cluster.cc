@@ -16,8 +16,8 @@ constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 27;
 Result<Draft> group_inter_cluster(const GroupingOptions& options, const GroupingInput& input,
                                   const GroupingCall& call) {
   const std::uint32_t groups = *call.groups;
-  MUSTER_ASSIGN(const std::uint32_t max_iterations, chosen_number("max-iterations", options.max_iterations, 10u));
-  MUSTER_ASSIGN(const std::string rows, chosen_word("rows", options.rows, "all", {"all", "exact"}));
+  MUSTER_ASSIGN(const std::uint32_t max_iterations, chosen_number("max-iterations", options.max_iterations));
+  MUSTER_ASSIGN(const std::string rows, chosen_word("rows", options.rows, {"all", "exact"}));
 
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
   const std::uint32_t clusters = clients / groups;

@@ -127,7 +127,7 @@ std::vector<std::vector<std::uint32_t>> grow_groups(const RowsView<std::uint32_t
 
 Result<Draft> group_kl_greedy(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
-  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size, 5u));
+  MUSTER_ASSIGN(const std::uint32_t min_size, chosen_number("min-size", options.min_size));
   Draft draft;
   if (min_size > clients) {
     draft.notes.push_back(too_few_clients("min-size", min_size, clients));

@@ -21,8 +21,7 @@ Result<Draft> group_kmeans_deal(const GroupingOptions& options, const GroupingIn
   MUSTER_ASSIGN(const SampleQuota quota, chosen_quota(options));
   MUSTER_TRY(check_kmeans_deal(options, {.vectors_only = input.labels.empty()}));
   const auto clients = static_cast<std::uint32_t>(input.samples.size());
-  const auto classes = static_cast<std::uint32_t>(input.labels.width);
-  MUSTER_ASSIGN(const std::uint32_t wanted, chosen_number("clusters", options.clusters, classes));
+  MUSTER_ASSIGN(const std::uint32_t wanted, chosen_number("clusters", options.clusters));
   const std::uint32_t clusters = std::min(wanted, clients);  // more would stay empty
   Stream starts = grouping_stream(call, 0);
   const KMeansResult found =

@@ -13,7 +13,7 @@
 namespace muster {
 
 Result<Draft> group_mediator(const GroupingOptions& options, const GroupingInput& input, const GroupingCall&) {
-  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size, 5u));
+  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size));
   const LabelDivergence divergence(input.labels);
   const SparseCounts clients(input.labels);
   std::vector<std::uint32_t> waiting(input.samples.size());  // ascending

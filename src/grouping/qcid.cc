@@ -42,8 +42,8 @@ Place draw(std::span<const double> weights, Stream& stream) {
 }  // namespace
 
 Result<Draft> group_by_qcid(const GroupingOptions& options, const GroupingInput& input, const GroupingCall& call) {
-  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("min-size", options.min_size, 5u));
-  const double lambda = options.lambda.value_or(1);
+  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("min-size", options.min_size));
+  const double lambda = *options.lambda;
   if (!(lambda >= 0) || std::isinf(lambda)) return usage_error("grouping.lambda: {}, want >= 0 and finite", lambda);
   MUSTER_TRY(check_label_totals(input.labels));
 

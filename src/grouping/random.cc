@@ -30,7 +30,7 @@ Result<Draft> group_random(const GroupingOptions& options, const GroupingInput& 
     auto next = order.begin();
     return fill_groups(quota, input.samples, [&](std::span<const std::uint32_t>) { return *next++; });
   }
-  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size, 1u));
+  MUSTER_ASSIGN(const std::uint32_t size, chosen_number("size", options.size));
   Draft draft;
   if (size > clients) {
     draft.notes.push_back(too_few_clients("size", size, clients));

@@ -35,8 +35,8 @@ void deal(std::vector<Open>& groups, const std::vector<std::uint32_t>& clients, 
 
 Result<SampleQuota> chosen_quota(const GroupingOptions& options) {
   SampleQuota quota;
-  MUSTER_ASSIGN(quota.min_samples, chosen_number("min-samples", options.min_samples, quota.min_samples));
-  MUSTER_ASSIGN(quota.max_clients, chosen_number("max-clients", options.max_clients, quota.max_clients));
+  MUSTER_ASSIGN(quota.min_samples, chosen_number("min-samples", options.min_samples));
+  MUSTER_ASSIGN(quota.max_clients, chosen_number("max-clients", options.max_clients));
   return quota;
 }
 

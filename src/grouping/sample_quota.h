@@ -4,15 +4,14 @@
 #include <functional>
 #include <span>
 
-#include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
 
 namespace muster {
 
 // A group is complete when its members have `min_samples` between them, or when it has `max_clients` members.
 struct SampleQuota {
-  std::uint64_t min_samples = kDefaultMinSamples;
-  std::uint32_t max_clients = kDefaultMaxClients;
+  std::uint64_t min_samples = 0;
+  std::uint32_t max_clients = 0;
 };
 [[nodiscard]] Result<SampleQuota> chosen_quota(const GroupingOptions& options);
 

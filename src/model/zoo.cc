@@ -4,6 +4,7 @@
 
 #include "model/layer.h"
 #include "model/lowering.h"
+#include "model/model_defaults.h"
 #include "model/network.h"
 #include "model/resolve.h"
 #include "model/zoo_spatial.h"
@@ -29,7 +30,7 @@ Result<LayerList> write_softmax(const ModelOptions&, Shape) {
 
 Result<LayerList> write_mlp(const ModelOptions& options, Shape) {
   LayerList list;
-  add_hidden(list, options.hidden.empty() ? std::vector<std::uint32_t>{128} : options.hidden);
+  add_hidden(list, options.hidden);
   return list;
 }
 
@@ -61,18 +62,28 @@ struct Entry {
   Writer write;
   // Two classes have one output with the logistic function.
   bool single_output = false;
+  // What its keys are where they are not set. `write` sees it.
+  ModelOptions defaults{};
 };
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = {
       {{"softmax", "multinomial logistic regression: one dense layer", {"init"}}, write_softmax},
-      {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, write_mlp},
+      {{"mlp", "dense layers with ReLU between them", {"hidden", "init"}}, write_mlp, false, {.hidden = {128}}},
       {{"cnn", "convolutions with ReLU and max-pooling, dense layers", {"channels", "kernel", "hidden", "init"}},
-       write_cnn},
+       write_cnn,
+       false,
+       {.channels = {6, 16}}},
       {{"lenet5", "two 5 x 5 convolutions of 64 channels, three dense layers", {"init"}}, write_lenet5},
       {{"femnist-cnn", "two 5 x 5 convolutions with padding, 2048 dense units", {"init"}}, write_femnist},
-      {{"resnet", "residual blocks in stages", {"blocks", "widths", "norm", "shortcut", "init"}}, write_resnet},
-      {{"audio-cnn", "M5: one-dimensional convolutions on waveforms", {"norm", "init"}}, write_audio},
+      {{"resnet", "residual blocks in stages", {"blocks", "widths", "norm", "shortcut", "init"}},
+       write_resnet,
+       false,
+       {.blocks = 3, .widths = {16, 32, 64}, .norm = "batch", .shortcut = "padded"}},
+      {{"audio-cnn", "M5: one-dimensional convolutions on waveforms", {"norm", "init"}},
+       write_audio,
+       false,
+       {.norm = "batch"}},
       {{"lstm", "a stack of LSTM layers over word vectors, two dense layers", {"units", "layers", "init"}},
        write_lstm,
        true},
@@ -94,6 +105,19 @@ Result<const Entry*> find_entry(const ModelOptions& options) {
 }
 
 }  // namespace
+
+ModelOptions with_defaults(ModelOptions options) {
+  const auto entry = find_entry(options);
+  if (!entry) return options;
+  const ModelOptions& own = (*entry)->defaults;
+  if (options.hidden.empty()) options.hidden = own.hidden;
+  if (options.channels.empty()) options.channels = own.channels;
+  if (!options.blocks) options.blocks = own.blocks;
+  if (options.widths.empty()) options.widths = own.widths;
+  if (options.norm.empty()) options.norm = own.norm;
+  if (options.shortcut.empty()) options.shortcut = own.shortcut;
+  return options;
+}
 
 Status check_model(const ModelOptions& options) {
   MUSTER_ASSIGN(const Entry* entry, find_entry(options));
@@ -120,7 +144,7 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
   }
   MUSTER_TRY(check_model(options));
   MUSTER_ASSIGN(const Entry* entry, find_entry(options));
-  MUSTER_ASSIGN(const LayerList list, entry->write(options, input));
+  MUSTER_ASSIGN(const LayerList list, entry->write(with_defaults(options), input));
   const std::string place =
       entry->write == as_written ? "model.layers" : fmt::format("model.name = \"{}\": layers", options.name);
   MUSTER_ASSIGN(const std::vector<LayerSpec> specs, parse_layers(list, place));

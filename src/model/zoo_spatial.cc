@@ -49,7 +49,7 @@ Result<LayerList> write_plain(const ModelOptions& options, Shape input, std::spa
 
 // The words of the normalisation.
 Result<std::string> write_norm(const ModelOptions& options, std::span<const std::uint32_t> channels) {
-  if (options.norm.empty() || options.norm == "batch") return std::string("batch-norm");
+  if (options.norm == "batch") return std::string("batch-norm");
   if (options.norm != "group") return usage_error("model.norm: \"{}\", want batch or group", options.norm);
   for (const std::uint32_t count : channels) {
     if (count % 2 != 0) return usage_error("model.norm: \"group\" wants even channel counts, got {}", count);
@@ -67,8 +67,7 @@ void add_hidden(LayerList& list, std::span<const std::uint32_t> hidden) {
 }
 
 Result<LayerList> write_cnn(const ModelOptions& options, Shape input) {
-  std::vector<std::uint32_t> channels = options.channels;
-  if (channels.empty()) channels = {6, 16};
+  const std::vector<std::uint32_t>& channels = options.channels;
   MUSTER_TRY(check_channels("channels", channels));
   if (options.kernel < 1 || options.kernel > 64) return usage_error("model.kernel: {}, want 1 to 64", options.kernel);
   MUSTER_ASSIGN(LayerList list, write_plain(options, input, channels, options.kernel, false));
@@ -89,12 +88,11 @@ Result<LayerList> write_femnist(const ModelOptions& options, Shape input) {
 }
 
 Result<LayerList> write_resnet(const ModelOptions& options, Shape input) {
-  std::vector<std::uint32_t> widths = options.widths;
-  if (widths.empty()) widths = {16, 32, 64};
+  const std::vector<std::uint32_t>& widths = options.widths;
   MUSTER_TRY(check_channels("widths", widths));
-  const std::uint32_t blocks = options.blocks.value_or(3);
+  const std::uint32_t blocks = *options.blocks;
   if (blocks < 1 || blocks > 100) return usage_error("model.blocks: {}, want 1 to 100", blocks);
-  if (!options.shortcut.empty() && options.shortcut != "padded" && options.shortcut != "projected") {
+  if (options.shortcut != "padded" && options.shortcut != "projected") {
     return usage_error("model.shortcut: \"{}\", want padded or projected", options.shortcut);
   }
   const bool projected = options.shortcut == "projected";

@@ -21,8 +21,8 @@ Result<std::vector<ParameterRange>> classifier_ranges(const Network& network, co
   }
   const std::size_t wanted = layers == "all" ? std::max<std::size_t>(1, dense.size()) : layers == "last-two" ? 2 : 1;
   if (wanted > dense.size()) {
-    return usage_error("profile.layers: \"{}\", but the network has {} dense {} at its end",
-                       layers.empty() ? "last" : layers, dense.size(), dense.size() == 1 ? "layer" : "layers");
+    return usage_error("profile.layers: \"{}\", but the network has {} dense {} at its end", layers, dense.size(),
+                       dense.size() == 1 ? "layer" : "layers");
   }
   std::vector<ParameterRange> ranges;
   for (std::size_t i = dense.size() - wanted; i < dense.size(); ++i) {

@@ -26,7 +26,7 @@ class ClassifierWeights final : public ProfileKind {
   explicit ClassifierWeights(const ProfileOptions& options)
       : work_(work_of(options, described().usual_work)),
         layers_(options.layers),
-        bias_(options.bias.value_or(false)),
+        bias_(*options.bias),
         variance_(options.variance) {}
 
   const ProfileEntry& entry() const override { return described(); }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/names.h"
 #include "profile/kinds.h"
+#include "profile/profile_defaults.h"
 
 namespace muster {
 namespace {
@@ -125,6 +126,21 @@ ProfileEntry profile_kind(const ProfileOptions& options) {
   return std::move(found->entry);
 }
 
+ProfileOptions with_defaults(ProfileOptions options) {
+  const std::optional<ListedProfileKind> kind = find_kind(options.kind);
+  if (!kind) return options;
+  const ProfileEntry& entry = kind->entry;
+  if (entry.trains && !options.steps && !options.epochs) {
+    options.steps = entry.usual_work.steps;
+    if (!options.steps) options.epochs = entry.usual_work.epochs;
+  }
+  const auto has = [&](std::string_view key) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
+  if (has("layers") && options.layers.empty()) options.layers = "last";
+  if (has("bias") && !options.bias) options.bias = false;
+  if (has("form") && options.form.empty()) options.form = "shares";
+  return options;
+}
+
 Status add_profile_kind(ProfileEntry entry, ProfileFactory make) {
   if (entry.name.empty()) return usage_error("profile kind: no name, want one");
   KnownKinds& kinds = known_kinds();
@@ -169,7 +185,7 @@ Status check_profile(const ProfileOptions& o) {
 
 Result<std::unique_ptr<ProfileKind>> make_profile_kind(const ProfileOptions& options) {
   MUSTER_TRY(check_profile(options));
-  return find_kind(options.kind)->make(options);
+  return find_kind(options.kind)->make(with_defaults(options));
 }
 
 const ProfileKind* kind_asked(const ProfileTask& task, const ProfileKind& own) {

@@ -9,6 +9,7 @@
 #include "grouping/group_defaults.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
+#include "recipe/method_defaults.h"
 
 namespace muster {
 namespace {
@@ -181,9 +182,22 @@ void resolve_schedule(Recipe& recipe) {
   if (recipe.local.schedule == "cosine") recipe.local.schedule_rounds = recipe.rounds;
 }
 
+// Sizes that a method takes where none are set are refused where they are set: the method makes do with fewer clients.
+void fill_in_fitting(Recipe& recipe, const RecipeFacts& facts) {
+  const GroupingOptions before = recipe.grouping;
+  fill_in_defaults(recipe, facts.classes);
+  for (const auto number : {&GroupingOptions::size, &GroupingOptions::min_size, &GroupingOptions::clusters}) {
+    std::optional<std::uint32_t>& size = recipe.grouping.*number;
+    if (!(before.*number) && size && *size > groupable_clients(facts)) size.reset();
+  }
+}
+
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
   resolve_schedule(recipe);
+  const Recipe before = recipe;
   recipe.data = data.resolved(std::move(recipe.data));
+  unset_without_effect(recipe, before);
+  fill_in_fitting(recipe, facts);
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
   if (facts.global_test && !keeps_models_per_group(recipe)) {
     recipe.evaluation.on = "global";

@@ -23,9 +23,9 @@ namespace muster {
 [[nodiscard]] std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape);
 
 // A recipe meets the data of its run: what does not fit the user's own is fitted, what cannot work is refused, and what
-// the recipe leaves to the data (partition, number of clients, tests, normalisation, what is evaluated) is filled in:
-// the same run comes of the settled recipe. Returns what the user should know, a line each. Precondition:
-// check_recipe() passes.
+// the recipe leaves to the data (partition, number of clients, tests, normalisation, what is evaluated) and to the
+// methods it names (method_defaults.h) is filled in: the same run comes of the settled recipe. Returns what the user
+// should know, a line each. Precondition: check_recipe() passes.
 [[nodiscard]] Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedData& data);
 
 }  // namespace muster

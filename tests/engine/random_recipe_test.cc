@@ -1,8 +1,10 @@
 // What holds for any recipe that is accepted: it is refused before anything trains or never fails, whatever befalls its
 // clients.
+#include <map>
 #include <set>
 
 #include "random_composition.h"
+#include "recipe/fit_to_data.h"
 
 namespace muster {
 namespace {
@@ -62,6 +64,73 @@ TEST_F(RandomRecipe, NamesNearlyEveryKey) {
     if (!seen.contains(full_name(key))) missing += full_name(key) + " ";
   }
   EXPECT_GE(seen.size(), drawable * 3 / 5) << "never drawn: " << missing;
+}
+
+// Keys that a settled recipe may leave out though they have an effect, and what their absence says.
+const std::map<std::string, std::string> kAbsenceIsTheMeaning{
+    {"summary", "no summary"},
+    {"target-accuracy", "no target"},
+    {"budget", "no limit"},
+    {"data.path", "the source is generated, or found in the usual places"},
+    {"data.seed", "the run's seed, which is there"},
+    {"data.samples-min", "sizes are equal, or as the source draws them"},
+    {"data.samples-max", "sizes are equal, or as the source draws them"},
+    {"local.steps", "by epochs"},
+    {"local.adapt-epochs", "all train alike"},
+    {"profile.epsilon", "no noise"},
+    {"profile.steps", "by epochs"},
+    {"profile.epochs", "by steps"},
+    {"profile.variance", "no reduction"},
+    {"grouping.size", "groups by samples; or the method's own is more than there are clients"},
+    {"grouping.min-size", "the method's own is more than there are clients"},
+    {"grouping.clusters", "there are more classes than clients"},
+    {"grouping.min-samples", "groups of a size"},
+    {"grouping.max-clients", "groups of a size"},
+    {"grouping.groups", "plan.groups, a threshold, or as many as the method finds"},
+    {"grouping.threshold", "a number of groups"},
+    {"plan.groups", "grouping.groups, or what the method finds"},
+    {"plan.regroup-every", "for ever"},
+    {"plan.regroup-on", "before the first round"},
+    {"plan.sample-groups", "clients are drawn"},
+    {"aggregation.window", "as many rounds as there will be groups"},
+    {"evaluation.metrics", "none"},
+    {"stop.patience", "no early stop"},
+    {"newcomers.assign", "there are no groups"},
+    {"newcomers.round", "nobody is late"},
+    {"cost.task", "all constants are given"},
+    {"cost.sample-mflop", "the network's, which [model] says"},
+    {"cost.merge-mflop", "the network's, which [model] says"},
+    {"cost.model-mbytes", "the network's, which [model] says"},
+};
+
+TEST_F(RandomRecipe, SettledSaysAllThatShapesTheRun) {
+  std::uint32_t settled = 0;
+  for (std::uint32_t number = 0; number < 80; ++number) {
+    const Settings settings = drawn(9000 + number);
+    SCOPED_TRACE(described(settings));
+    Recipe recipe = recipe_of({settings});
+    const auto data = make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed));
+    if (!data || !settle_recipe(recipe, **data)) continue;
+    ++settled;
+    for (const Key& key : recipe_key_table()) {
+      if (failing_condition(key, recipe) || !key.get(recipe).empty()) continue;
+      EXPECT_TRUE(kAbsenceIsTheMeaning.contains(full_name(key.info))) << full_name(key.info);
+    }
+    auto again = parse_recipe(format_recipe(recipe), "settled");
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    ASSERT_TRUE(check_recipe(*again).ok()) << check_recipe(*again).error().message;
+    const auto notes = settle_recipe(*again, **data);
+    ASSERT_TRUE(notes.ok()) << notes.error().message;
+    EXPECT_EQ(format_recipe(*again), format_recipe(recipe));
+    if (number % 16 != 0) continue;
+    const auto first = simulate(recipe_of({settings}), options());
+    const auto second = simulate(*again, options());
+    ASSERT_EQ(first.ok(), second.ok());
+    if (first.ok()) {
+      EXPECT_EQ(first->signature, second->signature);
+    }
+  }
+  EXPECT_GT(settled, 40u);
 }
 
 class AnyRecipe : public RandomRecipe, public testing::WithParamInterface<std::uint32_t> {};

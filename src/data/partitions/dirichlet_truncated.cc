@@ -10,8 +10,7 @@ namespace muster {
 
 Result<Division> divide_dirichlet_truncated(const PartitionTask& task, const DataOptions& options, Stream& stream) {
   MUSTER_ASSIGN(const double alpha, dirichlet_alpha(options));
-  const std::uint32_t low = options.samples_min.value_or(20);
-  const std::uint32_t high = options.samples_max.value_or(std::max(200u, low));
+  const auto [low, high] = truncated_bounds_of(options);
   if (low > high) return usage_error("data.samples-min: {}, want at most samples-max = {}", low, high);
 
   ClassPools pools(task.labels, task.classes, stream);

@@ -11,17 +11,6 @@ namespace {
 
 using LabelSet = std::vector<std::uint32_t>;
 
-// AutoCFL's four sets, stretched to any number of classes.
-std::vector<LabelSet> default_groups(std::uint32_t classes) {
-  const auto range = [&](std::uint32_t from_tenths, std::uint32_t to_tenths) {
-    LabelSet set;
-    for (std::uint32_t c = classes * from_tenths / 10; c < classes * to_tenths / 10; ++c) set.push_back(c);
-    if (set.empty()) set.push_back(std::min(classes * from_tenths / 10, classes - 1));
-    return set;
-  };
-  return {range(0, 3), range(3, 7), range(4, 10), range(0, 10)};
-}
-
 // "0-2,3-6,4+7+9": groups apart by commas, classes and ranges of a group apart by plus signs.
 Result<std::vector<LabelSet>> parse_groups(std::string_view text, std::uint32_t classes) {
   const auto bad = [&](std::string_view part) {
@@ -59,11 +48,21 @@ Result<std::vector<LabelSet>> parse_groups(std::string_view text, std::uint32_t 
 
 }  // namespace
 
-Result<Division> divide_label_groups(const PartitionTask& task, const DataOptions& options, Stream& stream) {
-  std::vector<LabelSet> groups = default_groups(task.classes);
-  if (!options.label_groups.empty()) {
-    MUSTER_ASSIGN(groups, parse_groups(options.label_groups, task.classes));
+std::string label_groups_of(const DataOptions& options, std::uint32_t classes) {
+  if (!options.label_groups.empty()) return options.label_groups;
+  std::string text;
+  for (const auto& [from_tenths, to_tenths] : {std::pair(0u, 3u), {3u, 7u}, {4u, 10u}, {0u, 10u}}) {
+    const std::uint32_t first = std::min(classes * from_tenths / 10, classes - 1);
+    const std::uint32_t end = std::max(classes * to_tenths / 10, first + 1);
+    text += text.empty() ? "" : ",";
+    text += end - first == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, end - 1);
   }
+  return text;
+}
+
+Result<Division> divide_label_groups(const PartitionTask& task, const DataOptions& options, Stream& stream) {
+  const std::string text = label_groups_of(options, task.classes);
+  MUSTER_ASSIGN(const std::vector<LabelSet> groups, parse_groups(text, task.classes));
   if (task.clients < groups.size()) {
     return usage_error("data.clients: {}, want at least {} (one per label group)", task.clients, groups.size());
   }
