@@ -81,6 +81,7 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   summary.dir = folder.path();
   summary.data = data;
   summary.parameters = federation.network().parameters();
+  summary.initial_model = loop.initial_model();
   summary.kept_round = loop.kept_round();
   if (const BestRound* const best = loop.best()) {
     summary.validated = true;

@@ -54,6 +54,8 @@ class RoundLoop {
   [[nodiscard]] std::uint32_t kept_round() const { return kept_round_.value_or(state_.round); }
   [[nodiscard]] const RunEvaluation::Final& final_figures() const { return final_; }
   [[nodiscard]] std::string signature() const;
+  // Hash of the weights that the run began with: equal for recipes with the same model and seed.
+  [[nodiscard]] const std::string& initial_model() const { return initial_model_; }
   // Of the whole run so far, also before it was resumed.
   [[nodiscard]] double wall_s() const;
 
@@ -94,6 +96,7 @@ class RoundLoop {
   std::unique_ptr<RunEvaluation> evaluation_;
   std::unique_ptr<BestRound> best_;
   RunState state_;
+  std::string initial_model_;
   std::optional<std::uint32_t> kept_round_;
   RunEvaluation::Final final_;
   std::string last_line_;                  // of rounds.jsonl, as the round left it

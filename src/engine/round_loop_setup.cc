@@ -53,6 +53,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   std::vector<float> initial(network.size());
   Stream stream({.seed = recipe.seed, .purpose = Purpose::kInitialise});
   network.initialise(initial, stream);
+  made->initial_model_ = hex16(hash_bytes(initial.data(), initial.size() * sizeof(float)));
   MUSTER_ASSIGN(made->models_, make_models(recipe,
                                            {.parameters = network.parameters(),
                                             .size = network.size(),

@@ -171,6 +171,7 @@ std::string to_json(const RunSummary& s) {
       {"dir", s.dir.string()},
       {"data", s.data},
       {"parameters", s.parameters},
+      {"initial_model", s.initial_model},
       {"kept_round", s.kept_round},
       {"validation", s.validated ? Json{{"best", number(s.validation_best)}, {"best_round", s.validation_best_round}}
                                  : Json(nullptr)},

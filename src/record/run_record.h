@@ -79,6 +79,7 @@ struct RunSummary : RunTotals {
   std::filesystem::path dir;
   std::string data;  // what the data were, in words
   std::size_t parameters = 0;
+  std::string initial_model;     // hash of the weights that it began with, 16 hex digits
   std::uint32_t kept_round = 0;  // whose models the folder holds, and whose accuracy is the last
   bool validated = false;        // there were validation samples, of which
   std::optional<double> validation_best;
