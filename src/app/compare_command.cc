@@ -79,10 +79,11 @@ Status check_arguments(const CompareArguments& arguments) {
   return {};
 }
 
-Result<Comparison> compare(const CompareArguments& arguments) {
+Result<Comparison> compare(const CompareArguments& arguments, std::string& task) {
   ComparisonOptions options;
   MUSTER_ASSIGN(options.seeds, parse_seeds("--seeds", arguments.seeds));
   MUSTER_ASSIGN(std::vector<ComparisonRow> rows, rows_of(arguments));
+  task = rows.front().recipe.task;
   options.sweep.threads = arguments.threads;
   options.sweep.out = arguments.out;
   options.sweep.quiet = arguments.quiet;
@@ -110,7 +111,9 @@ void add_compare_command(Command program) {
                   "Methods: a built-in recipe, a .toml file, either with settings of its own as "
                   "RECIPE+key=value+key=value, and with a name as NAME:RECIPE; differences are to the first")
       .required();
-  command.add_option("--task", arguments->task, "The task that all methods are run on; default: the recipes' own");
+  command.add_option(
+      "--task", arguments->task,
+      "What all methods run on: a built-in task (see `muster list tasks`) or a .toml file; default: the recipes' own");
   command.add_option("--seeds", arguments->seeds, "Seeds, with commas between them; every method is run with each")
       .show_default();
   command
@@ -143,15 +146,16 @@ void add_compare_command(Command program) {
       "  muster compare fedavg fedprox scaffold --seeds 1,2,3 --rounds 50\n"
       "  muster compare fedavg fedprox+local.mu=0.1 weak:fedprox+local.mu=0.001\n"
       "  muster compare fedavg fedprox --grid local.learning-rate=0.01,0.05,0.1 --grid local.mu=0.01,0.1\n"
+      "  muster compare fedavg fedgsp --task cifar-dirichlet --seeds 1,2,3,4,5\n"
       "  muster compare fedavg my.toml --set data.alpha=0.3 --targets 0.7,0.8 --latex > table.tex\n"
       "Finished runs are not run again and interrupted ones go on, so the same line with another format only prints.");
   command.set_action([arguments, command]() mutable -> Status {
     MUSTER_TRY(check_arguments(*arguments));
-    TableOptions options{.task = arguments->task, .tail = arguments->last};
+    TableOptions options{.tail = arguments->last};
     if (!arguments->targets.empty()) {
       MUSTER_ASSIGN(options.targets, parse_targets("--targets", arguments->targets));
     }
-    MUSTER_ASSIGN(const Comparison comparison, compare(*arguments));
+    MUSTER_ASSIGN(const Comparison comparison, compare(*arguments, options.task));
     if (comparison.interrupted) {
       if (!arguments->quiet) say_interrupted(comparison);
       command.set_exit_status(interrupted_status());

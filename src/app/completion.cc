@@ -23,7 +23,7 @@ Kind kind_of(const OptionText& option) {
     if (option.name == "method") return Kind::kMethod;
     if (option.name == "source" || option.name == "name") return Kind::kSource;
   }
-  if (option.name == "--set") return Kind::kKey;
+  if (option.name == "--set" || option.name == "--grid") return Kind::kKey;
   if (option.name == "--task") return Kind::kTask;
   if (option.help.find("older") != std::string::npos) return Kind::kFolder;  // "Folder to ...", "its folder"
   return option.positional || option.value == "TEXT" ? Kind::kFile : Kind::kNothing;

@@ -1,6 +1,8 @@
 #include "engine/comparison.h"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <set>
 
 #include "engine/comparison_grid.h"
@@ -98,24 +100,56 @@ Result<Plan> plan_runs(const std::vector<ComparisonRow>& rows, std::span<const s
   return plan;
 }
 
-Status check_rows(const Plan& plan, std::span<const std::size_t> runs, std::span<const Recipe> recipes) {
-  std::vector<RowOfTask> rows;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    rows.push_back({.label = plan.runs[runs[i]].label,
-                    .recipe = &recipes[i],
-                    .own_keys = plan.own_keys[plan.places[runs[i]].row]});
+// Whether all runs of a seed are of one task, as they come: those that share data come together.
+class TaskCheck {
+ public:
+  explicit TaskCheck(const Plan& plan) : plan_(plan), first_(plan.runs.size()) {}
+
+  // Thread-safe. Entry i of `recipes` is what has become of the recipe of runs[i].
+  Status operator()(std::span<const std::size_t> runs, std::span<const Recipe> recipes) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      std::optional<First>& first = first_[plan_.places[runs[i]].seed];
+      if (!first) first.emplace(First{.run = runs[i], .recipe = recipes[i]});
+      MUSTER_TRY(check_same_task(std::array{row(first->run, first->recipe), row(runs[i], recipes[i])}));
+    }
+    return {};
   }
-  return check_same_task(rows);
-}
+
+ private:
+  struct First {
+    std::size_t run;
+    Recipe recipe;
+  };
+  RowOfTask row(std::size_t run, const Recipe& recipe) const {
+    return {.label = plan_.runs[run].label, .recipe = &recipe, .own_keys = plan_.own_keys[plan_.places[run].row]};
+  }
+
+  const Plan& plan_;
+  std::mutex mutex_;
+  std::vector<std::optional<First>> first_;  // by seed, guarded by mutex_
+};
 
 Status check_before_data(const Plan& plan) {
-  std::vector<std::size_t> runs;
-  std::vector<Recipe> recipes;
+  TaskCheck check(plan);
   for (std::size_t i = 0; i < plan.runs.size() && plan.places[i].seed == 0; ++i) {
-    runs.push_back(i);
-    recipes.push_back(plan.runs[i].recipe);
+    MUSTER_TRY(check(std::array{i}, std::span(&plan.runs[i].recipe, 1)));
   }
-  return check_rows(plan, runs, recipes);
+  return {};
+}
+
+// All methods begin with the same weights for a seed, whatever they make of them.
+Status check_initial_models(const Plan& plan, const std::vector<std::optional<RunCurve>>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t k = i + 1; k < runs.size(); ++k) {
+      const std::string& one = runs[i]->initial_model;
+      const std::string& other = runs[k]->initial_model;
+      if (plan.places[i].seed != plan.places[k].seed || one == other || one.empty() || other.empty()) continue;
+      return failure("{} and {} began with different models, seed {}: {} and {}", plan.runs[i].label,
+                     plan.runs[k].label, runs[i]->seed, runs[i]->dir.string(), runs[k]->dir.string());
+    }
+  }
+  return {};
 }
 
 void judge(ComparedPoint& point) {
@@ -149,8 +183,9 @@ Result<Comparison> run_comparison(std::vector<ComparisonRow> rows, const Compari
     for (const std::string& note : comparison.notes) options.sweep.say("note: " + note);
   }
   SweepOptions sweep = options.sweep;
-  sweep.check = [&plan](std::span<const std::size_t> runs, std::span<const Recipe> settled) {
-    return check_rows(plan, runs, settled);
+  TaskCheck settled_check(plan);
+  sweep.check = [&settled_check](std::span<const std::size_t> runs, std::span<const Recipe> settled) {
+    return settled_check(runs, settled);
   };
   MUSTER_ASSIGN(SweepResult result, run_sweep(plan.runs, sweep));
   comparison.interrupted = result.interrupted;
@@ -159,12 +194,17 @@ Result<Comparison> run_comparison(std::vector<ComparisonRow> rows, const Compari
   comparison.finished_runs =
       static_cast<std::size_t>(std::ranges::count_if(result.runs, [](const auto& run) { return run.has_value(); }));
   if (result.interrupted) return comparison;
+  MUSTER_TRY(check_initial_models(plan, result.runs));
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     plan.rows[plan.places[i].row].points[plan.places[i].point].runs.push_back(std::move(*result.runs[i]));
   }
   for (ComparedRow& row : plan.rows) {
     for (ComparedPoint& point : row.points) judge(point);
     row.chosen = best_point(row.points);
+    if (row.points.size() > 1 && !row.best().validation) {
+      comparison.notes.push_back(fmt::format(
+          "{}: no point of its grid has a validation accuracy with every seed; the first is shown", row.label));
+    }
   }
   comparison.rows = std::move(plan.rows);
   return comparison;

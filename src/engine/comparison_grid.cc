@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/same_task.h"
 #include "recipe/keys.h"
 #include "recipe/tasks.h"
 

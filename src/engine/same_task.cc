@@ -8,11 +8,6 @@
 namespace muster {
 namespace {
 
-// "" where the key does not matter.
-std::string value_of(const Key& key, const Recipe& recipe) {
-  return failing_condition(key, recipe) ? std::string() : key.get(recipe);
-}
-
 std::string shown(const std::string& value) {
   return value.empty() ? std::string("not set") : value;
 }
@@ -27,9 +22,11 @@ Status check_same_task(std::span<const RowOfTask> rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     for (const Key& key : recipe_key_table()) {
       const std::string name = full_name(key.info);
-      if (!belongs_to_task(key.info) || may_differ(rows[0], name) || may_differ(rows[i], name)) continue;
-      const std::string first = value_of(key, *rows[0].recipe);
-      const std::string other = value_of(key, *rows[i].recipe);
+      if (!belongs_to_task(key.info) || name == "seed") continue;
+      if (may_differ(rows[0], name) || may_differ(rows[i], name)) continue;
+      if (failing_condition(key, *rows[0].recipe) || failing_condition(key, *rows[i].recipe)) continue;
+      const std::string first = key.get(*rows[0].recipe);
+      const std::string other = key.get(*rows[i].recipe);
       if (first == other) continue;
       return usage_error(
           "{}: {} is {}, but {} for {}; every method needs the same task: give --task, or --set {} for all",

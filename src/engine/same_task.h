@@ -15,7 +15,8 @@ struct RowOfTask {
   std::span<const std::string> own_keys;  // in which it may differ
 };
 
-// The error names the first row and key that differ from the first row's, and both values.
+// The error names the first row and key that differ from the first row's, and both values. Seeds may differ, and a key
+// that means nothing for one of two methods does not tell them apart.
 [[nodiscard]] Status check_same_task(std::span<const RowOfTask> rows);
 
 }  // namespace muster

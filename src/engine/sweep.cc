@@ -264,7 +264,9 @@ class Sweep {
   void say(const std::string& note) {
     if (!options_.say) return;
     const std::lock_guard lock(say_mutex_);
-    if (said_.insert(note).second) options_.say(note);
+    if (!said_.insert(note).second) return;
+    progress_.make_room();
+    options_.say(note);
   }
 
   const std::span<const SweepRun> runs_;

@@ -42,12 +42,10 @@ void SweepProgress::done(std::size_t run, bool now) {
   show_if_due();
 }
 
-void SweepProgress::note(const std::string& line) {
+void SweepProgress::make_room() {
   const std::lock_guard lock(mutex_);
-  if (quiet_) return;
   if (drawn_) sink_.write("\r\x1b[K");
   drawn_ = false;
-  sink_.write(line + "\n");
 }
 
 void SweepProgress::finish() {
@@ -109,7 +107,7 @@ std::string SweepProgress::text() const {
   std::string line = fmt::format("{}/{} runs  {:.0f} %", done, runs_.size(), all > 0 ? 100 * finished / all : 100.0);
   if (elapsed > 0 && rounds > 0) line += fmt::format("  {:.3g} rounds/s", static_cast<double>(rounds) / elapsed);
   if (done == runs_.size()) return line + fmt::format("  {} in all", duration_text(elapsed));
-  if (made > 0) line += fmt::format("  {} left", duration_text(elapsed / made * (all - finished)));
+  if (elapsed > 0 && made > 0) line += fmt::format("  {} left", duration_text(elapsed / made * (all - finished)));
   return line;
 }
 

@@ -27,8 +27,8 @@ class SweepProgress {
   void round(std::size_t run, std::uint32_t round);
   // The run is over; `now`: this sweep has run it.
   void done(std::size_t run, bool now);
-  // Writes a line for people above the live one.
-  void note(const std::string& line);
+  // Clears the live line, so that something else can be written; it comes back with what is shown next.
+  void make_room();
   // Shows where it ended and leaves the cursor on a fresh line. Also done by the destructor.
   void finish();
 
