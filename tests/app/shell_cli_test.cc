@@ -40,7 +40,7 @@ class Shell : public CommandLine {
 
 TEST_F(Shell, BashCompletesCommandsOptionsRecipesAndKeys) {
   EXPECT_THAT(completed({"muster", ""}), IsSupersetOf({"run", "list", "show", "group", "data", "bench", "completion"}));
-  EXPECT_THAT(completed({"muster", "comp"}), ElementsAre("completion"));
+  EXPECT_THAT(completed({"muster", "compl"}), ElementsAre("completion"));
   EXPECT_THAT(completed({"muster", "run", "--r"}), ElementsAre("--rounds", "--resume"));
   EXPECT_THAT(completed({"muster", "run", "fedseqi"}), IsSupersetOf({"fedseqinter", "fedseqinter-feddyn"}));
   EXPECT_THAT(completed({"muster", "run", "fedavg", "--set", "local.learning-rate"}),

@@ -163,6 +163,9 @@ TEST_F(ComparisonTest, WhatIsInterruptedGoesOnAndEndsAsIfItHadNotBeen) {
     EXPECT_TRUE(cut.interrupted) << after;
     EXPECT_TRUE(cut.rows.empty());
     EXPECT_LT(cut.finished_runs, 6u);
+    if (after == 1) {
+      EXPECT_EQ(cut.finished_runs, 0u) << "those that had begun stop after their round";
+    }
     interrupt = false;
     const Comparison rest = compared(rows, options);
     ASSERT_FALSE(rest.interrupted) << after;

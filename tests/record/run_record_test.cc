@@ -82,6 +82,7 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
   summary.dir = "runs/id";
   summary.data = "blobs";
   summary.parameters = 27;
+  summary.initial_model = "0123456789abcdef";
   summary.kept_round = 38;
   summary.validated = true;
   summary.validation_best = 0.875;
@@ -102,7 +103,7 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
              "bytes_relay": 36, "bytes_edge_cloud": 37, "group_s": 12.0},
     "time": {"wall_s": 9.0, "setup_s": 28.0, "profile_s": 30.0, "group_s": 12.0, "train_s": 10.0, "eval_s": 11.0, "samples_trained": 80, "samples_per_s": 2.0},
     "peak_rss_bytes": 26, "dir": "runs/id", "data": "blobs", "parameters": 27,
-    "kept_round": 38, "validation": {"best": 0.875, "best_round": 6}, "metrics": null,
+    "initial_model": "0123456789abcdef", "kept_round": 38, "validation": {"best": 0.875, "best_round": 6}, "metrics": null,
     "sites": {"evaluated": 39, "accuracy": 0.125, "worst": 0.25, "worst_client": "Mary", "p10": 0.375, "p50": 0.5625,
               "p90": 0.6875, "skipped": "why"}})"));
 }
