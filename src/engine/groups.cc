@@ -138,6 +138,48 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std
   return formed;
 }
 
+namespace {
+
+// The same counts, divided by a power of two.
+Rows<std::uint32_t> shifted(const RowsView<std::uint32_t>& labels, std::uint32_t shift) {
+  Rows<std::uint32_t> rows(labels.count(), labels.width);
+  for (std::uint32_t k = 0; k < labels.count(); ++k) {
+    std::ranges::transform(labels.row(k), rows.row(k).begin(), [&](std::uint32_t count) { return count >> shift; });
+  }
+  return rows;
+}
+
+// What clients tell can be anything, also noise on noise, and must not end a run. Counts that are too large to compute
+// with exactly are divided; a tail that would leave nobody is kept.
+Result<FormedGroups> form_from_anything(const GroupingOptions& options, GroupingInput input, const GroupingCall& call) {
+  constexpr std::uint32_t kBits = 32;
+  Result<FormedGroups> groups = form_groups(options, input, call);
+  Rows<std::uint32_t> smaller;
+  const RowsView<std::uint32_t> told = input.labels;
+  std::uint32_t shift = 0;
+  while (!groups && groups.error().code == ErrorCode::kFailed && !told.empty() && shift + 4 < kBits) {
+    shift += 4;
+    smaller = shifted(told, shift);
+    input.labels = smaller.view();
+    groups = form_groups(options, input, call);
+  }
+  const bool kept = !groups && (options.tail.empty() || options.tail == "discard");
+  if (kept) {
+    GroupingOptions keeping = options;
+    keeping.tail = "keep";
+    if (Result<FormedGroups> found = form_groups(keeping, input, call)) groups = std::move(found);
+  }
+  if (!groups) return groups;
+  if (shift > 0) {
+    groups->notes.push_back(fmt::format("clients told label counts too large to group by; divided by {}", 1u << shift));
+  }
+  if (kept)
+    groups->notes.emplace_back("grouping.tail: discard would leave no group at all; small ones are kept this time");
+  return groups;
+}
+
+}  // namespace
+
 Status Groups::form_from(std::uint32_t round, const GroupingInput& input, GroupsFormed& formed) {
   GroupingCall call{.seed = recipe_.seed, .round = round};
   if (recipe_.plan.groups) {
@@ -147,7 +189,7 @@ Status Groups::form_from(std::uint32_t round, const GroupingInput& input, Groups
   FormedGroups groups;
   {
     const Stopwatch watch(&formed.seconds);
-    MUSTER_ASSIGN(groups, form_groups(recipe_.grouping, input, call));
+    MUSTER_ASSIGN(groups, form_from_anything(recipe_.grouping, input, call));
   }
   grouping_ = std::move(groups.grouping);
   formed.notes = std::move(groups.notes);
