@@ -81,6 +81,17 @@ TEST_F(SharedPool, AsksForWorkersBeforeEveryJob) {
   EXPECT_EQ(spare.borrow(1), 0u);
 }
 
+TEST_F(SharedPool, WhomAJobIsNotForStaysOut) {
+  SpareCores spare(3);
+  spare.begin();
+  WorkerPool pool(3, &spare);
+  workers_of(pool, 50);
+  EXPECT_EQ(pool.workers(), 3u);
+  spare.begin();
+  for (int i = 0; i < 500; ++i) EXPECT_FALSE(workers_of(pool, 50).contains(2)) << "job " << i;
+  EXPECT_EQ(pool.workers(), 2u);
+}
+
 TEST_F(SharedPool, GivesBackWhatItBorrowed) {
   SpareCores spare(2);
   spare.begin();
