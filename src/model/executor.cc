@@ -14,6 +14,7 @@
 #include "model/kernels/loss.h"
 #include "model/layer.h"
 #include "model/layers/dense.h"
+#include "model/parameter_parts.h"
 
 namespace muster {
 namespace {
@@ -30,6 +31,25 @@ struct Statistic {
   std::size_t flat;
   std::size_t size;
   std::size_t at;
+};
+
+// Parts of a buffer that are put back after every step.
+struct HeldValues {
+  ParameterRanges ranges;
+  std::vector<float> values;
+
+  // `kinds`: of each float of the buffer: 0 padding, 1 held, else free. Padding never changes and may go along.
+  void take(std::span<const float> kinds, const Floats& buffer) {
+    ranges.clear();
+    bool open = false;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] == 1 && !open) ranges.push_back({i, 0});
+      open = kinds[i] == 1 || (open && kinds[i] == 0);
+      if (open) ++ranges.back().size;
+    }
+    values = gather_ranges({buffer.data(), buffer.size()}, ranges);
+  }
+  void put_back(Floats& buffer) const { scatter_ranges(values, ranges, {buffer.data(), buffer.size()}); }
 };
 
 // The network compiled for one batch size.
@@ -120,6 +140,8 @@ struct Executor::Impl {
   std::uint32_t noise_steps = 0;
   FixedRows fixed_rows;
   Frozen frozen;
+  HeldValues held_weights;
+  HeldValues held_statistics;
   ExecutorTimes* times = nullptr;
 
   Impl(std::shared_ptr<const Network> shared, std::uint32_t batch) : network(std::move(shared)), max_batch(batch) {
@@ -343,6 +365,11 @@ struct Executor::Impl {
 
   double* timed(double ExecutorTimes::*seconds) const { return times ? &(times->*seconds) : nullptr; }
 
+  void put_back_held() {
+    held_weights.put_back(weights);
+    held_statistics.put_back(statistics);
+  }
+
   void ensure(Floats& buffer) const {
     if (buffer.empty()) buffer = Floats(weights.size());
   }
@@ -382,6 +409,8 @@ void Executor::load(std::span<const float> flat) {
   MUSTER_CHECK(flat.size() == network().size(), "{} floats for {}", flat.size(), network().size());
   MUSTER_CHECK(!impl_->fixed_rows.active(), "loading amid fixed rows");
   const Stopwatch watch(impl_->timed(&ExecutorTimes::load_s));
+  impl_->held_weights = {};
+  impl_->held_statistics = {};
   impl_->pack(flat.data(), impl_->weights);
   for (const Statistic& place : impl_->statistic_places) {
     std::memcpy(impl_->statistics.data() + place.at, flat.data() + place.flat, place.size * sizeof(float));
@@ -413,6 +442,24 @@ void Executor::set_drift(std::span<const float> flat) {
 
 void Executor::clear_drift() {
   impl_->has_drift = false;
+}
+
+void Executor::hold(std::span<const ParameterRange> ranges) {
+  MUSTER_CHECK(!impl_->fixed_rows.active(), "holding amid fixed rows");
+  std::vector<float> kinds(network().size(), 2.0f);
+  for (const ParameterRange& range : ranges) {
+    MUSTER_CHECK(range.offset + range.size <= kinds.size(), "{} + {} of {}", range.offset, range.size, kinds.size());
+    std::fill_n(kinds.begin() + static_cast<std::ptrdiff_t>(range.offset), range.size, 1.0f);
+  }
+  Floats packed;
+  impl_->pack(kinds.data(), packed);
+  impl_->held_weights.take({packed.data(), packed.size()}, impl_->weights);
+  std::vector<float> of_statistics(impl_->statistics.size());
+  for (const Statistic& place : impl_->statistic_places) {
+    std::copy_n(kinds.begin() + static_cast<std::ptrdiff_t>(place.flat), place.size,
+                of_statistics.begin() + static_cast<std::ptrdiff_t>(place.at));
+  }
+  impl_->held_statistics.take(of_statistics, impl_->statistics);
 }
 
 void Executor::reset_optimizer() {
@@ -491,7 +538,11 @@ std::int32_t* Executor::labels(std::uint32_t batch) {
 }
 
 BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
-  if (rule.optimizer == Optimizer::kSgd) return impl_->forward_backward(batch, impl_->sgd_pass(batch, rule));
+  if (rule.optimizer == Optimizer::kSgd) {
+    const BatchResult result = impl_->forward_backward(batch, impl_->sgd_pass(batch, rule));
+    impl_->put_back_held();
+    return result;
+  }
   Pass pass;
   impl_->add_noise(pass);
   pass.weights = impl_->weights.data();
@@ -503,6 +554,7 @@ BatchResult Executor::train(std::uint32_t batch, const StepRule& rule) {
   const BatchResult result = impl_->forward_backward(batch, pass);
   const Stopwatch watch(impl_->timed(&ExecutorTimes::step_s));
   impl_->step(rule);
+  impl_->put_back_held();
   return result;
 }
 
@@ -528,6 +580,7 @@ void Executor::begin_fixed_rows() {
 
 BatchResult Executor::train_fixed_rows(std::span<const std::uint32_t> rows, const StepRule& rule) {
   MUSTER_CHECK(impl_->fixed_rows.active() && rule.optimizer == Optimizer::kSgd, "fixed rows are for plain SGD");
+  MUSTER_CHECK(impl_->held_weights.ranges.empty(), "held parameters amid fixed rows");
   return impl_->fixed_rows_step(rows, impl_->sgd_pass(static_cast<std::uint32_t>(rows.size()), rule));
 }
 

@@ -77,6 +77,10 @@ class Executor {
   void set_drift(std::span<const float> flat);
   void clear_drift();
 
+  // Parts of the flat vector, running statistics included, that no step moves from now until the next load(): after
+  // any number of steps they are what they were, bit for bit. Replaces what was held before. Not with fixed rows.
+  void hold(std::span<const ParameterRange> ranges);
+
   // Optimiser state: zero it (also Adam's step count), or carry it over between tasks of a client.
   // Flat layout of the state: momentum -> size() floats; adam -> 2 * size() + 1 floats (m, v, steps). sgd -> nothing.
   void reset_optimizer();

@@ -50,7 +50,8 @@ Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr
     for (const auto& layer : layers_) {
       for (const TensorSpec& tensor : layer->tensors()) {
         if (tensor.trained() != trained) continue;
-        tensors_.push_back({tensor.name, tensor.shape, {size_, tensor.size()}, trained});
+        const bool normalises = !trained || tensor.role == TensorRole::kScale || tensor.role == TensorRole::kShift;
+        tensors_.push_back({tensor.name, tensor.shape, {size_, tensor.size()}, trained, normalises});
         size_ += tensor.size();
       }
     }

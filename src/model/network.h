@@ -48,7 +48,8 @@ struct ParameterTensor {
   std::string name;                  // e.g. "conv1.weight"
   std::vector<std::uint32_t> shape;  // in the order described above
   ParameterRange range;
-  bool trained = true;  // false: running statistics
+  bool trained = true;      // false: running statistics
+  bool normalises = false;  // scale, shift or statistics of a normalisation layer
 };
 
 // One layer of a network. Layers exist only while a network is built and compiled; nothing virtual runs in a step.

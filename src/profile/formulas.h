@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/rows.h"
-#include "model/network.h"
+#include "model/parameter_parts.h"
 
 namespace muster {
 
@@ -36,7 +36,4 @@ namespace muster {
 // `bias` their biases too. An empty `layers` is the last. Fails if the network's classifier has too few layers.
 [[nodiscard]] Result<std::vector<ParameterRange>> classifier_ranges(const Network& network, const std::string& layers,
                                                                     bool bias);
-// The numbers of these parts, one after the other.
-[[nodiscard]] std::vector<float> gather_ranges(std::span<const float> flat, std::span<const ParameterRange> ranges);
-
 }  // namespace muster

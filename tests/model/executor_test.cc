@@ -8,6 +8,7 @@
 #include "counted_new.h"
 #include "model/gradient_check.h"
 #include "model/network.h"
+#include "model/parameter_parts.h"
 
 namespace muster {
 namespace {
@@ -206,6 +207,62 @@ TEST(Executor, OptimizerStateTravels) {
     second.store_optimizer(optimizer, zero);
     EXPECT_EQ(zero, std::vector<float>(state.size()));
   }
+}
+
+// A network with every kind of place that a parameter can have: padded rows, panels, channels, statistics.
+std::shared_ptr<const Network> normalised() {
+  const LayerList layers{{"conv 5 3"}, {"batch-norm as bn"}, {"relu"}, {"dense 7"}};
+  return make_network({.name = "layers", .layers = layers}, {6, 6, 2}, 5).value();
+}
+
+TEST(Executor, WhatIsHeldStaysBitForBitAndTheRestMoves) {
+  const auto network = normalised();
+  const std::vector<float> flat = random_parameters(*network, 8);
+  const std::vector<float> drift = random_vector(network->size(), 2);
+  for (const Isa isa : available_isas()) {
+    const UseIsa use(isa);
+    for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam}) {
+      for (const char* const part : {"head", "body", "norm", "bn", "conv1"}) {
+        const ParameterRanges held = parts_of(*network, std::vector<std::string>{part}, "").value();
+        const ParameterRanges rest = all_but(*network, held);
+        SCOPED_TRACE(fmt::format("{} {} {}", name(isa), static_cast<int>(optimizer), part));
+        Executor executor(network, 10);
+        executor.load(flat);
+        executor.set_drift(drift);
+        executor.hold(held);
+        const auto step = [&] {
+          fill_batch(executor, 7, 3);
+          executor.train(7, {.optimizer = optimizer, .learning_rate = 0.1f, .pull = 0.5f, .momentum = 0.9f});
+        };
+        for (int i = 0; i < 3; ++i) step();
+        const std::vector<float> after = stored(executor);
+        EXPECT_EQ(gather_ranges(after, held), gather_ranges(flat, held));
+        for (const ParameterRange& range : rest) {
+          EXPECT_NE(gather_ranges(after, {&range, 1}), gather_ranges(flat, {&range, 1})) << range.offset;
+        }
+        executor.load(flat);  // frees everything
+        step();
+        EXPECT_NE(gather_ranges(stored(executor), held), gather_ranges(flat, held));
+      }
+    }
+  }
+}
+
+// What is not held takes the step that it would take anyway.
+TEST(Executor, HoldingChangesNoOtherStep) {
+  const auto network = normalised();
+  const std::vector<float> flat = random_parameters(*network, 8);
+  const ParameterRanges held{network->last_layer()};
+  std::vector<std::vector<float>> results;
+  for (const bool holds : {false, true}) {
+    Executor executor(network, 10);
+    executor.load(flat);
+    if (holds) executor.hold(held);
+    fill_batch(executor, 7, 3);
+    executor.train(7, {.learning_rate = 0.1f});
+    results.push_back(gather_ranges(stored(executor), all_but(*network, held)));
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(Executor, StepsDoNotAllocate) {
