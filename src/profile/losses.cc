@@ -25,7 +25,8 @@ class Losses final : public ProfileKind {
  private:
   Result<ProfileReply> do_tell(const ProfileTask& task, ProfileSubject& subject) const override {
     ClientProfile profile{.samples_evaluated = std::uint64_t{task.models.count()} * subject.samples()};
-    for (const double loss : subject.mean_losses(task.models)) profile.vector.push_back(static_cast<float>(loss));
+    MUSTER_ASSIGN(const std::vector<double> losses, subject.mean_losses(task.models));
+    for (const double loss : losses) profile.vector.push_back(static_cast<float>(loss));
     return ProfileReply{std::move(profile)};
   }
 };

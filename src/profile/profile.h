@@ -112,7 +112,7 @@ class ProfileSubject {
                                                                      const ProfileWork& wanted) = 0;
   [[nodiscard]] virtual Outputs outputs(std::span<const float> model, const SampleView& view) = 0;
   // Of each model, over the client's training samples. Precondition: samples() > 0.
-  [[nodiscard]] virtual std::vector<double> mean_losses(const RowsView<float>& models) = 0;
+  [[nodiscard]] virtual Result<std::vector<double>> mean_losses(const RowsView<float>& models) = 0;
 };
 
 // What one client receives and sends.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "solver/objective.h"
 
@@ -28,6 +29,18 @@ struct LocalOptions {
   bool keep_optimizer = false;           // a client's momentum or Adam state outlives the task
   std::uint32_t state_limit_mb = 512;    // per-client state in memory; more goes to the run's folder
   ObjectiveOptions objective;
+
+  // Parts are named as in model/parameter_parts.h.
+  std::vector<std::string> personal;  // parts that stay with the client: trained, kept, never sent
+  // The personal part is trained alone first, for so many epochs; then the rest, without it.
+  std::optional<double> personal_epochs;
+  // Besides, every client trains a model of its own, which is drawn to the received one by this weight, and is scored
+  // with it.
+  std::optional<double> own_model;
+  std::vector<std::string> freeze;  // parts that are not trained
+  std::uint32_t freeze_from = 1;    // the first round in which they are not
+  // Before a client is scored, the model is trained on its samples for so many epochs; nothing of it is kept.
+  std::optional<double> fine_tune;
 };
 
 }  // namespace muster

@@ -51,6 +51,16 @@ struct TrainTask {
 // Samples that are kept from training, and what for.
 enum class HeldOut { kTest, kValidation };
 
+struct EvaluateTask {
+  ClientId client;
+  std::span<const float> model;  // may be empty where the client has its own
+  std::uint32_t round = 1;       // after which it is evaluated
+  std::uint64_t version = 0;     // of the model: equal numbers mean equal values; 0 = not known
+  bool own_model = false;        // the client's own model where it has one
+  HeldOut held_out = HeldOut::kTest;
+  Details details = {};
+};
+
 struct Evaluation {
   std::uint64_t samples = 0;
   std::uint64_t correct = 0;

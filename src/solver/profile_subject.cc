@@ -37,9 +37,10 @@ class SolverSubject final : public ProfileSubject {
     return outputs;
   }
 
-  std::vector<double> mean_losses(const RowsView<float>& models) override {
+  Result<std::vector<double>> mean_losses(const RowsView<float>& models) override {
+    MUSTER_ASSIGN(const std::vector<Evaluation> evaluations, solver_.evaluate_training(models, client_));
     std::vector<double> losses;
-    for (const Evaluation& evaluation : solver_.evaluate_training(models, client_)) {
+    for (const Evaluation& evaluation : evaluations) {
       losses.push_back(evaluation.loss_sum / static_cast<double>(evaluation.samples));
     }
     return losses;

@@ -13,15 +13,6 @@ namespace muster {
 
 class LocalSolver;
 
-struct EvaluateTask {
-  ClientId client;
-  std::span<const float> model;
-  std::uint64_t version = 0;  // of the model: equal numbers mean equal values; 0 = not known
-  bool own_model = false;     // the client's own model where it has one
-  HeldOut held_out = HeldOut::kTest;
-  Details details = {};
-};
-
 using EvaluateReply = std::variant<Evaluation, Dropped>;
 
 // Used by one thread at a time.

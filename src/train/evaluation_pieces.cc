@@ -59,6 +59,7 @@ Status EvaluationPieces::work_clients(std::uint32_t worker, std::uint32_t piece)
     const std::uint32_t model = request_->model_of[i];
     MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = request_->clients[i],
                                                             .model = request_->models[model],
+                                                            .round = request_->round,
                                                             .version = version_ + model,
                                                             .own_model = request_->own_models,
                                                             .held_out = request_->held_out,

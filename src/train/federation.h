@@ -45,6 +45,7 @@ struct CollectedProfiles {
 // Which models are scored, and where. Borrowed until the evaluation ends.
 struct EvaluationRequest {
   HeldOut held_out = HeldOut::kTest;           // which samples
+  std::uint32_t round = 1;                     // after which they are scored
   std::span<const float> global;               // scored on the server's samples; empty: it is not asked for
   Details global_details = {};                 // of it
   std::vector<std::span<const float>> models;  // what clients score on their own samples

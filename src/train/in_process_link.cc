@@ -47,8 +47,7 @@ class InProcessLink final : public ClientLink {
   }
 
   Result<EvaluateReply> evaluate(const EvaluateTask& task) override {
-    MUSTER_ASSIGN(Evaluation own, solver_.evaluate_client(task.model, task.client, task.own_model, task.version,
-                                                          task.held_out, task.details));
+    MUSTER_ASSIGN(Evaluation own, solver_.evaluate_client(task));
     return EvaluateReply{std::move(own)};
   }
 

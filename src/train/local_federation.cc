@@ -44,6 +44,7 @@ Result<std::unique_ptr<LocalFederation>> LocalFederation::make(const FederatedDa
   std::unique_ptr<LocalFederation> made(
       new LocalFederation(data, std::move(network), std::move(profile), std::move(trainer), options));
   made->roster_ = roster_of(data, options);
+  MUSTER_ASSIGN(made->parts_, model_parts(made->network(), options.local));
   MUSTER_ASSIGN(made->objective_, make_objective(options.local.objective));
   made->states_ = std::make_unique<ClientStates>(options.states);
   const std::uint32_t threads =
@@ -62,7 +63,7 @@ void LocalFederation::make_worker(std::uint32_t worker) {
   const std::string& stragglers = options_.faults.stragglers;
   const bool partial = stragglers.empty() ? objective_->takes_partial_work() : stragglers == "partial";
   solvers_[worker] = std::make_unique<LocalSolver>(shared_network(), data_, options_.local, options_.augmentation,
-                                                   *objective_, *states_, options_.seed);
+                                                   *objective_, *states_, options_.seed, parts_);
   links_[worker] = make_in_process_link(*solvers_[worker], profile_kind(), options_.faults, partial, options_.seed);
   if (times_) solvers_[worker]->set_times(&(*times_)[worker]);
 }

@@ -69,6 +69,7 @@ class LocalFederation final : public Federation {
   const FederatedData& data_;
   const LocalFederationOptions options_;
   Roster roster_;
+  ModelParts parts_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<ClientStates> states_;
   std::unique_ptr<WorkerPool> pool_;

@@ -43,7 +43,7 @@ class FakeSubject final : public ProfileSubject {
   }
 
   // 1, 2, 3, ... times `loss`.
-  std::vector<double> mean_losses(const RowsView<float>& models) override {
+  Result<std::vector<double>> mean_losses(const RowsView<float>& models) override {
     std::vector<double> losses;
     for (std::uint32_t m = 0; m < models.count(); ++m) losses.push_back(loss * (m + 1));
     return losses;

@@ -543,7 +543,7 @@ TEST(LocalSolver, EvaluatesAClientWithItsOwnModelOrTheOneGiven) {
   const LocalUpdate trained = bench.train({.client = kFirst, .model = kEven, .own_model = true});
   const std::vector<float> given{-1, 1, 1, -1, 0, 0};
   const auto score = [&](ClientId client, bool own_model) {
-    auto evaluation = bench.solver.evaluate_client(given, client, own_model);
+    auto evaluation = bench.solver.evaluate_client({.client = client, .model = given, .own_model = own_model});
     EXPECT_TRUE(evaluation.ok());
     return *evaluation;
   };
@@ -570,7 +570,7 @@ TEST(LocalSolver, AVersionIsLoadedAgainAfterAnythingElseWas) {
   Bench bench({kPair, kPair}, full_batch(4), {kTriple, kTriple});
   const std::vector<float> model{-1, 1, 1, -1, 0, 0};
   const auto loss = [&] {
-    const auto evaluation = bench.solver.evaluate_client(model, kFirst, false, 5);
+    const auto evaluation = bench.solver.evaluate_client({.client = kFirst, .model = model, .version = 5});
     EXPECT_TRUE(evaluation.ok());
     return evaluation->loss_sum;
   };
@@ -591,7 +591,7 @@ TEST(LocalSolver, EvaluatesManySamplesInPieces) {
   const std::vector<float> model{-1, 1, 0, 0, 0.2f, 0};
   std::uint64_t correct = 0;
   for (const Point& p : points) correct += (probability_of_1(wide(model), p) > 0.5) == (p.label == 1) ? 1 : 0;
-  const auto evaluation = bench.solver.evaluate_client(model, kFirst, false);
+  const auto evaluation = bench.solver.evaluate_client({.client = kFirst, .model = model});
   ASSERT_TRUE(evaluation.ok());
   EXPECT_EQ(evaluation->samples, 300u);
   EXPECT_EQ(evaluation->correct, correct);
@@ -623,8 +623,8 @@ TEST(LocalSolver, TellsWhatSamplesWereTakenForWhereItIsAsked) {
     ++wanted[labels[i] == 1 ? 1 : 0][second ? 1 : 0];
     if (labels[i] == 1) positives.push_back(outputs[2 * i + 1] - outputs[2 * i]);
   }
-  const auto told =
-      bench.solver.evaluate_client(model, kFirst, false, 0, HeldOut::kTest, {.predictions = true, .scores = true});
+  const auto told = bench.solver.evaluate_client(
+      {.client = kFirst, .model = model, .details = {.predictions = true, .scores = true}});
   ASSERT_TRUE(told.ok());
   ASSERT_TRUE(told->predictions);
   for (const PredictionCount& count : told->predictions->counts) {
@@ -634,7 +634,7 @@ TEST(LocalSolver, TellsWhatSamplesWereTakenForWhereItIsAsked) {
   EXPECT_EQ(wanted, (std::array<std::array<std::uint64_t, 2>, 2>{}));  // none was left out
   EXPECT_EQ(told->predictions->positive_scores, positives);
   EXPECT_EQ(told->predictions->negative_scores.size(), 300 - positives.size());
-  EXPECT_FALSE(bench.solver.evaluate_client(model, kFirst, false)->predictions);
+  EXPECT_FALSE(bench.solver.evaluate_client({.client = kFirst, .model = model})->predictions);
 }
 
 TEST(LocalSolver, EvaluatesEachModelOnTheTrainingSamples) {
@@ -643,7 +643,7 @@ TEST(LocalSolver, EvaluatesEachModelOnTheTrainingSamples) {
   std::ranges::copy(kEven, models.row(0).begin());
   const std::vector<float> other{1, -1, 0.5f, 2, 0, 0};
   std::ranges::copy(other, models.row(1).begin());
-  const std::vector<Evaluation> evaluations = bench.solver.evaluate_training(models, kSecond);
+  const std::vector<Evaluation> evaluations = bench.solver.evaluate_training(models, kSecond).value();
   ASSERT_EQ(evaluations.size(), 2u);
   EXPECT_EQ(evaluations[0].samples, 3u);
   EXPECT_NEAR(evaluations[0].loss_sum, 3 * std::log(2), 1e-5);

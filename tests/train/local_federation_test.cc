@@ -83,7 +83,7 @@ TEST(LocalFederation, EveryClientScoresTheModelItIsGiven) {
   LocalSolver& solver = world.federation->solver(0);
   std::uint64_t samples = 0;
   for (std::uint32_t k = 0; k < 40; ++k) {
-    const auto alone = solver.evaluate_client(models[k * 7 % 3], {k}, false);
+    const auto alone = solver.evaluate_client({.client = {k}, .model = models[k * 7 % 3]});
     ASSERT_TRUE(alone.ok());
     EXPECT_EQ(loss_of(result.clients[k]), alone->loss_sum) << k;
     EXPECT_EQ(std::get<Evaluation>(result.clients[k]).correct, alone->correct) << k;
