@@ -74,7 +74,7 @@ std::list<Choice> built_in() {
        {}},
       {{.name = "none",
         .summary = "no merging: every group keeps its own model",
-        .keys = {"mixing", "start"},
+        .keys = {"mixing", "shared", "start"},
         .models = ModelKeeping::kPerGroup},
        {}},
   };

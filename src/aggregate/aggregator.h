@@ -48,6 +48,7 @@ struct AggregationOptions {
   double beta2 = 0.99;
   double tau = 1e-3;
   double mixing = 0;                    // none: how far groups' models move towards each other after a round
+  std::vector<std::string> shared;      // none: parts of the model that are one for all groups
   std::string start = "shared";         // none: where models of groups formed by an event begin: shared | members
   std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
 };

@@ -17,10 +17,9 @@ void CostMeter::set_round(std::uint32_t clients, std::uint32_t groups, std::size
 }
 
 void CostMeter::end(const Models& models, RoundRecord& record) {
-  const std::uint64_t values = setting_.network.values;
   work_.keeps_models = models.in_clients();
-  work_.download_bytes = (values + broadcast_) * sizeof(float);
-  work_.upload_bytes = (values + setting_.payload) * sizeof(float);
+  work_.download_bytes = setting_.sent.download(broadcast_) * sizeof(float);
+  work_.upload_bytes = setting_.sent.upload() * sizeof(float);
   work_.profile_flops = record.profile_flops;
   work_.profile_bytes_down = record.bytes_down;
   work_.profile_bytes_up = record.bytes_up;

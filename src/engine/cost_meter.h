@@ -3,6 +3,7 @@
 
 #include "cost/cost.h"
 #include "engine/round_observer.h"
+#include "engine/sent_values.h"
 #include "recipe/recipe.h"
 
 namespace muster {
@@ -12,10 +13,10 @@ struct CostSetting {
   CostOptions options;
   std::string objective;
   NetworkSize network;
-  bool in_sequence = false;   // members of a group train one after the other
-  std::uint32_t visits = 1;   // of every member, in a round
-  bool edges = false;         // groups live at edge servers
-  std::uint64_t payload = 0;  // numbers that clients send besides the model
+  bool in_sequence = false;  // members of a group train one after the other
+  std::uint32_t visits = 1;  // of every member, in a round
+  bool edges = false;        // groups live at edge servers
+  SentValues sent = {};
 };
 
 class CostMeter final : public RoundObserver {

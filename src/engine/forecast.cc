@@ -13,9 +13,11 @@
 #include "engine/groups.h"
 #include "engine/models.h"
 #include "engine/run_evaluation.h"
+#include "engine/sent_values.h"
 #include "engine/simulated_federation.h"
 #include "plan/plan.h"
 #include "profile/kinds.h"
+#include "recipe/choices.h"
 #include "recipe/fit_to_data.h"
 #include "record/json_text.h"
 
@@ -32,8 +34,11 @@ std::uint64_t resident_bytes() {
 
 // Samples that a client trains on in one visit.
 double visit_samples(const Recipe& recipe, std::uint32_t samples) {
-  if (recipe.local.steps) return static_cast<double>(*recipe.local.steps) * std::min(recipe.local.batch_size, samples);
-  return recipe.local.epochs * samples;
+  const LocalOptions& local = recipe.local;
+  const double shared =
+      local.steps ? static_cast<double>(*local.steps) * std::min(local.batch_size, samples) : local.epochs * samples;
+  const double all = shared + local.personal_epochs.value_or(0) * samples;
+  return local.own_model ? 2 * all : all;
 }
 
 // Samples that all clients train on for their profiles.
@@ -144,6 +149,7 @@ struct Parts {
   std::unique_ptr<Models> models;
   std::unique_ptr<RunEvaluation> evaluation;
   std::unique_ptr<Objective> objective;
+  SentValues sent;
 };
 
 Result<Parts> make_parts(Recipe& recipe, std::uint32_t threads) {
@@ -163,9 +169,10 @@ Result<Parts> make_parts(Recipe& recipe, std::uint32_t threads) {
                                            .clients = parts.federation->roster().clients(),
                                            .alpha = recipe.local.objective.alpha},
                                           parts.initial));
-  MUSTER_ASSIGN(parts.evaluation,
-                RunEvaluation::make(recipe.evaluation, *parts.federation, parts.models->per_group(), recipe.seed));
+  const bool separate = parts.models->per_group() || scores_clients_apart(recipe);
+  MUSTER_ASSIGN(parts.evaluation, RunEvaluation::make(recipe.evaluation, *parts.federation, separate, recipe.seed));
   MUSTER_ASSIGN(parts.objective, make_objective(recipe.local.objective));
+  MUSTER_ASSIGN(parts.sent, sent_values(recipe.local, network, parts.objective->has_payload()));
   return parts;
 }
 
@@ -202,11 +209,10 @@ FirstRound tell_round(const Recipe& recipe, Parts& parts, Forecast& found) {
   }
   parts.models->begin(1, std::max<std::size_t>(1, round.work.drawn.size()));
   found.models = parts.models->count();
-  const Network& network = federation.network();
-  const std::size_t payload = parts.objective->has_payload() ? network.parameters() : 0;
+  const std::size_t broadcast = parts.models->broadcast().size();
   round.work.keeps_models = parts.models->in_clients();
-  round.work.download_bytes = (network.size() + parts.models->broadcast().size()) * sizeof(float);
-  round.work.upload_bytes = (network.size() + payload) * sizeof(float);
+  round.work.download_bytes = parts.sent.download(broadcast) * sizeof(float);
+  round.work.upload_bytes = parts.sent.upload() * sizeof(float);
   const RoundBytes bytes = count_bytes(round.work);
   found.bytes_up = bytes.up;
   found.bytes_down = bytes.down;
@@ -217,13 +223,17 @@ Status tell_time(const Recipe& recipe, Parts& parts, const FirstRound& round, Fo
   LocalFederation& federation = *parts.federation;
   const EvaluationRequest request = parts.evaluation->request(*parts.models, parts.groups->grouping(), 1);
   if (!request.global.empty()) found.test_samples += federation.global_test_samples();
-  for (const ClientId client : request.clients) found.test_samples += federation.roster().test_samples(client);
+  double tuned = 0;  // samples that are trained on before clients score a model
+  for (const ClientId client : request.clients) {
+    found.test_samples += federation.roster().test_samples(client);
+    tuned += recipe.local.fine_tune.value_or(0) * federation.roster().train_samples(client);
+  }
   const std::optional<ClientId> usual = usual_client(federation.roster());
   if (!usual) return {};
   MUSTER_ASSIGN(const double sample_s, seconds_per_sample(federation, *usual, parts.initial));
   constexpr double kForward = 1.0 / 3;  // of a training step: forward once, backward twice
   const double threads = federation.threads();
-  const double evaluation_s = static_cast<double>(found.test_samples) * sample_s * kForward / threads;
+  const double evaluation_s = (static_cast<double>(found.test_samples) * kForward + tuned) * sample_s / threads;
   found.profile_s = profile_samples(recipe, federation) * sample_s / threads;
   found.round_s =
       std::max(round.samples / threads, round.longest_chain) * sample_s + evaluation_s / recipe.evaluation.every;
@@ -234,8 +244,9 @@ Status tell_time(const Recipe& recipe, Parts& parts, const FirstRound& round, Fo
 // What is there by now, and what rounds add: models, updates on their way, what clients remember.
 std::uint64_t memory_bytes(const Recipe& recipe, const Parts& parts) {
   const std::uint64_t model_bytes = parts.federation->network().size() * sizeof(float);
-  const bool kept = parts.objective->has_state() || parts.models->in_clients();
-  const std::uint64_t states = kept ? parts.federation->roster().clients() * model_bytes : 0;
+  const bool whole = parts.objective->has_state() || parts.models->in_clients() || recipe.local.own_model;
+  const std::uint64_t of_client = whole ? model_bytes : model_bytes - parts.sent.model * sizeof(float);
+  const std::uint64_t states = parts.federation->roster().clients() * of_client;
   return resident_bytes() + model_bytes * (2 * parts.models->count() + 3 * parts.federation->threads()) +
          std::min(states, std::uint64_t{recipe.local.state_limit_mb} << 20);
 }

@@ -1,4 +1,4 @@
-// Every group has a model of its own.
+// Every group has a model of its own, of which some parts may be one for all.
 #include <cmath>
 
 #include "engine/models.h"
@@ -9,15 +9,21 @@ namespace {
 
 class GroupModels final : public Models {
  public:
-  GroupModels(double mixing, std::vector<float> initial) : mixing_(mixing), shared_(std::move(initial)) {}
+  GroupModels(double mixing, std::vector<float> initial, SharedParts parts)
+      : mixing_(mixing), parts_(std::move(parts)), shared_(std::move(initial)) {}
 
-  void begin(std::uint32_t, std::size_t) override {}
+  void begin(std::uint32_t, std::size_t) override { part_mean_.reset(count_of(parts_.ranges)); }
   std::span<const float> start(GroupId group, std::size_t) const override { return of(group); }
   void add(GroupUpdate& update, std::size_t) override {
-    if (!update.members.empty()) std::ranges::copy(update.model, models_.row(update.group.value).begin());
+    if (update.members.empty()) return;
+    std::ranges::copy(update.model, models_.row(update.group.value).begin());
+    if (parts_.ranges.empty()) return;
+    part_mean_.add(gather_ranges(update.model, parts_.ranges),
+                   static_cast<double>(parts_.by_samples ? update.samples : update.members.size()));
   }
   void finish() override {
     if (mixing_ > 0 && models_.count() > 1) mix();
+    share_parts();
     share_mean();
   }
   std::uint32_t count() const override { return models_.count(); }
@@ -29,6 +35,7 @@ class GroupModels final : public Models {
     Rows<float> models(grouping.count(), shared_.size());
     for (std::uint32_t g = 0; g < models.count(); ++g) {
       std::ranges::copy(starts.empty() ? std::span<const float>(shared_) : starts.row(g), models.row(g).begin());
+      copy_ranges(shared_, parts_.ranges, models.row(g));
     }
     models_ = std::move(models);
     share_mean();
@@ -51,6 +58,14 @@ class GroupModels final : public Models {
     mean_.reset(shared_.size());
     for (std::uint32_t g = 0; g < models_.count(); ++g) mean_.add(models_.row(g), 1.0);
     if (mean_.weight() > 0) mean_.store(shared_);
+  }
+
+  // Also with groups that nobody trained: their parts would be those of other rounds.
+  void share_parts() {
+    if (part_mean_.weight() <= 0) return;
+    std::vector<float> parts(part_mean_.size());
+    part_mean_.store(parts);
+    for (std::uint32_t g = 0; g < models_.count(); ++g) scatter_ranges(parts, parts_.ranges, models_.row(g));
   }
 
   // All at once from the models as they were, including those that did not train.
@@ -76,15 +91,17 @@ class GroupModels final : public Models {
   }
 
   double mixing_;
+  SharedParts parts_;
   Rows<float> models_;
   std::vector<float> shared_;  // their mean
   WeightedMean mean_;
+  WeightedMean part_mean_;  // of the parts in this round's updates
 };
 
 }  // namespace
 
-std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial) {
-  return std::make_unique<GroupModels>(mixing, std::move(initial));
+std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial, SharedParts parts) {
+  return std::make_unique<GroupModels>(mixing, std::move(initial), std::move(parts));
 }
 
 }  // namespace muster

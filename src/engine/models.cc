@@ -5,13 +5,17 @@
 namespace muster {
 
 Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
-                                            std::vector<float> initial) {
+                                            std::vector<float> initial, ParameterRanges shared) {
   const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);
   const ModelKeeping keeping = entry ? entry->models : ModelKeeping::kShared;
   if (keeping == ModelKeeping::kPerGroup && forms_singletons(recipe.grouping)) {
     return make_client_models(std::move(initial));
   }
-  if (keeping == ModelKeeping::kPerGroup) return make_group_models(recipe.aggregation.mixing, std::move(initial));
+  if (keeping == ModelKeeping::kPerGroup) {
+    return make_group_models(
+        recipe.aggregation.mixing, std::move(initial),
+        {.ranges = std::move(shared), .by_samples = recipe.aggregation.in_group == AggregationOptions{}.in_group});
+  }
   if (keeping == ModelKeeping::kSlots) {
     const bool corrects =
         std::ranges::find(entry->also_serves, recipe.local.objective.name) != entry->also_serves.end();

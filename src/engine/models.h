@@ -10,6 +10,7 @@
 
 #include "aggregate/aggregator.h"
 #include "grouping/grouping.h"
+#include "model/parameter_parts.h"
 #include "recipe/recipe.h"
 #include "record/checkpoint.h"
 
@@ -51,8 +52,9 @@ class Models {
 
 // What the recipe asks for, all beginning as `initial`. `clients`: of the whole federation. Precondition:
 // check_recipe() passes.
+// `shared`: what aggregation.shared means for the network.
 [[nodiscard]] Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
-                                                          std::vector<float> initial);
+                                                          std::vector<float> initial, ParameterRanges shared = {});
 
 // One model, merged by `aggregator`.
 [[nodiscard]] std::unique_ptr<Models> make_shared_model(std::unique_ptr<Aggregator> aggregator,
@@ -62,7 +64,14 @@ class Models {
 // Every group its own. With mixing > 0 each moves towards the others after every round, in proportion to their lengths:
 //   w_j <- (w_j + sum over l != j of (mixing / |w_l|) w_l) / (1 + sum over l != j of mixing / |w_l|)
 // (FedGroup's inter-group aggregation in the normalised form of its authors' code).
-[[nodiscard]] std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial);
+// The shared parts are one for all: after every round the mean of what members of any group sent, weighted as in a
+// group, and before the first round the one that all begin with (IFCA's weight sharing).
+struct SharedParts {
+  ParameterRanges ranges = {};
+  bool by_samples = true;  // what a group's parts weigh: its samples; else its members
+};
+[[nodiscard]] std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial,
+                                                        SharedParts parts = {});
 
 // The drawn groups train the models in the slots, dealt anew in every round. Before each round that is a multiple of
 // `window` all slots become their mean, weighted by the samples that trained them since the last time; window 0 = the

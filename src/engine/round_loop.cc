@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/stopwatch.h"
 #include "plan/plan.h"
+#include "recipe/choices.h"
 
 namespace muster {
 
@@ -212,7 +213,8 @@ std::optional<StopReason> RoundLoop::stop_reason() const {
 // reads models that the next one changes on the way, where the models may have to be kept, or where something is to be
 // saved first.
 bool RoundLoop::may_wait(const RoundRecord& record) const {
-  return !recipe_.target_accuracy && !best_ && !models_->per_group() && record.round % recipe_.checkpoint_every != 0 &&
+  const bool kept = models_->per_group() || keeps_parts_in_clients(recipe_);
+  return !recipe_.target_accuracy && !best_ && !kept && record.round % recipe_.checkpoint_every != 0 &&
          !stop_reason() && !interrupted();
 }
 

@@ -8,20 +8,22 @@
 #include "engine/discrepancy.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
+#include "engine/sent_values.h"
+#include "recipe/choices.h"
 #include "solver/training_flops.h"
 
 namespace muster {
 namespace {
 
-CostSetting cost_setting(const Recipe& recipe, const Federation& federation, const Objective& objective) {
-  const Network& network = federation.network();
+CostSetting cost_setting(const Recipe& recipe, const Federation& federation, const Objective& objective,
+                         const SentValues& sent) {
   return {.options = recipe.cost,
           .objective = recipe.local.objective.name,
-          .network = {.sample_flops = training_flops(network, objective), .values = network.size()},
+          .network = {.sample_flops = training_flops(federation.network(), objective), .values = sent.model},
           .in_sequence = federation.trainer().in_sequence(),
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
-          .payload = objective.has_payload() ? network.parameters() : 0};
+          .sent = sent};
 }
 
 }  // namespace
@@ -54,17 +56,19 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   Stream stream({.seed = recipe.seed, .purpose = Purpose::kInitialise});
   network.initialise(initial, stream);
   made->initial_model_ = hex16(hash_bytes(initial.data(), initial.size() * sizeof(float)));
+  MUSTER_ASSIGN(ParameterRanges shared, parts_of(network, recipe.aggregation.shared, "aggregation.shared"));
   MUSTER_ASSIGN(made->models_, make_models(recipe,
                                            {.parameters = network.parameters(),
                                             .size = network.size(),
                                             .clients = federation.roster().clients(),
                                             .alpha = recipe.local.objective.alpha},
-                                           std::move(initial)));
-  MUSTER_ASSIGN(made->evaluation_,
-                RunEvaluation::make(recipe.evaluation, federation, made->models_->per_group(), recipe.seed));
+                                           std::move(initial), std::move(shared)));
+  const bool separate = made->models_->per_group() || scores_clients_apart(recipe);
+  MUSTER_ASSIGN(made->evaluation_, RunEvaluation::make(recipe.evaluation, federation, separate, recipe.seed));
   if (made->evaluation_->validates()) made->best_ = std::make_unique<BestRound>(recipe);
   MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
-  made->cost_ = CostMeter(cost_setting(recipe, federation, *objective));
+  MUSTER_ASSIGN(const SentValues sent, sent_values(recipe.local, network, objective->has_payload()));
+  made->cost_ = CostMeter(cost_setting(recipe, federation, *objective, sent));
   made->add_observers();
   return made;
 }

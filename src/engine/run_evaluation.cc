@@ -134,7 +134,7 @@ EvaluationRequest RunEvaluation::request_of(const Asked& asked, const Details& d
   clients_.clear();
   model_of_.clear();
   groups_ = models.per_group() && !models.in_clients() ? grouping.count() : 0;
-  EvaluationRequest request{.held_out = asked.held_out, .own_models = models.in_clients()};
+  EvaluationRequest request{.held_out = asked.held_out, .round = round, .own_models = models.in_clients()};
   // Details are told of what the accuracy is of.
   (asked.global ? request.global_details : request.details) = affordable(details, asked);
   if (asked.global) request.global = models.shared();

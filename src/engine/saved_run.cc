@@ -83,10 +83,10 @@ Status SavedRun::read_clients() {
 }
 
 void SavedRun::list_models() {
-  if (!keeps_models_per_group(recipe_)) {
-    models_.push_back({});
-  } else if (keeps_models_in_clients(recipe_)) {
+  if (clients_have_models()) {
     for (std::uint32_t k = 0; k < clients_.size(); ++k) models_.push_back({.client = ClientId{k}});
+  } else if (!keeps_models_per_group(recipe_)) {
+    models_.push_back({});
   } else {
     std::uint32_t groups = 0;
     for (const Client& client : clients_) groups = std::max(groups, client.group ? *client.group + 1 : 0);
@@ -120,12 +120,24 @@ Result<ModelChoice> SavedRun::of_client(std::string_view client) const {
                        fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                        shown < names.size() ? fmt::format(", ... ({} clients)", names.size()) : "");
   }
-  if (!keeps_models_per_group(recipe_)) return ModelChoice{};
-  if (keeps_models_in_clients(recipe_)) {
-    return ModelChoice{.client = ClientId{static_cast<std::uint32_t>(found - clients_.begin())}};
+  if (recipe_.local.fine_tune) {
+    return usage_error(
+        "client '{}': clients were scored with models tuned for each of them (evaluation.fine-tune), which a run does "
+        "not keep",
+        shown_text(client));
   }
+  const ClientId id{static_cast<std::uint32_t>(found - clients_.begin())};
+  return clients_have_models() ? ModelChoice{.client = id} : sent_to(id);
+}
+
+bool SavedRun::clients_have_models() const {
+  return keeps_models_in_clients(recipe_) || keeps_parts_in_clients(recipe_);
+}
+
+ModelChoice SavedRun::sent_to(ClientId client) const {
   // Who is in no group is scored with the mean of all.
-  return found->group ? ModelChoice{.group = GroupId{*found->group}} : ModelChoice{};
+  const std::optional<std::uint32_t> group = clients_[client.value].group;
+  return keeps_models_per_group(recipe_) && group ? ModelChoice{.group = GroupId{*group}} : ModelChoice{};
 }
 
 Result<ModelChoice> SavedRun::of_group(std::uint32_t group) const {
@@ -177,7 +189,17 @@ Status SavedRun::restore_states() {
 Result<std::vector<float>> SavedRun::kept_by(ClientId client) {
   if (!states_) MUSTER_TRY(restore_states());
   std::vector<float> model = initial_;  // of a client that never trained
-  MUSTER_ASSIGN([[maybe_unused]] const bool trained, states_->get(client, kModelSlot, model));
+  if (keeps_parts_in_clients(recipe_)) {
+    MUSTER_ASSIGN(model, weights(sent_to(client)));
+  }
+  MUSTER_ASSIGN(const ModelParts parts, model_parts(*network_, recipe_.local));
+  if (parts.personal.empty()) {
+    MUSTER_ASSIGN([[maybe_unused]] const bool trained, states_->get(client, kModelSlot, model));
+    return model;
+  }
+  std::vector<float> kept(count_of(parts.personal));
+  MUSTER_ASSIGN(const bool trained, states_->get(client, kPersonalSlot, kept));
+  if (trained) scatter_ranges(kept, parts.personal, model);
   return model;
 }
 

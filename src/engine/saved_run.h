@@ -21,7 +21,7 @@ namespace muster {
 // Which model of a run. Neither group nor client: the one that all share.
 struct ModelChoice {
   std::optional<GroupId> group;
-  std::optional<ClientId> client;  // the one that this client keeps
+  std::optional<ClientId> client;  // the one that this client keeps, or keeps a part of
   bool operator==(const ModelChoice&) const = default;
 };
 // As file names and tables have it: "shared", "group 2", "client 7".
@@ -64,6 +64,10 @@ class SavedRun {
   [[nodiscard]] Status read_clients();
   void list_models();
   [[nodiscard]] Status restore_states();
+  // Every client has a model of its own, or one that is like no other in part.
+  [[nodiscard]] bool clients_have_models() const;
+  // What the server has for the client.
+  [[nodiscard]] ModelChoice sent_to(ClientId client) const;
   [[nodiscard]] Result<std::vector<float>> kept_by(ClientId client);
 
   RunFolder folder_;

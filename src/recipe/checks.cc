@@ -234,6 +234,15 @@ Status check_models(const Recipe& r) {
 }
 
 Status check_local(const Recipe& r) {
+  const auto names_head = [](const std::string& part) {
+    return part == "head" || part == "classifier" || part == "all";
+  };
+  if (!r.plan.regroup.on.empty() && tells_weights(r) && std::ranges::any_of(r.local.personal, names_head)) {
+    return usage_error(
+        "local.personal: \"{}\" is never sent, but plan.regroup-on = \"{}\" groups by profile.kind = \"{}\"; want "
+        "profile.kind = \"update-direction\"",
+        *std::ranges::find_if(r.local.personal, names_head), r.plan.regroup.on, r.profile.kind);
+  }
   // The distance walked is the mean gradient only with plain steps.
   if (r.local.objective.control == ObjectiveOptions{}.control && optimizer_has_state(r) &&
       !failing_condition(*find_key("local.control"), r)) {

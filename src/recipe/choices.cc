@@ -78,6 +78,14 @@ bool keeps_models_in_clients(const Recipe& recipe) {
   return keeps_models_per_group(recipe) && !forms_groups(recipe);
 }
 
+bool keeps_parts_in_clients(const Recipe& recipe) {
+  return !recipe.local.personal.empty() || recipe.local.own_model.has_value();
+}
+
+bool scores_clients_apart(const Recipe& recipe) {
+  return keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe) || recipe.local.fine_tune.has_value();
+}
+
 bool optimizer_has_state(const Recipe& recipe) {
   const OptimizerEntry* const entry = find_entry(optimizers(), recipe.local.optimizer);
   return entry && (entry->adaptive || recipe.local.momentum > 0);
@@ -86,7 +94,7 @@ bool optimizer_has_state(const Recipe& recipe) {
 bool clients_have_state(const Recipe& recipe) {
   const auto objective = make_objective(recipe.local.objective);
   return (objective.ok() && (*objective)->has_state()) || recipe.local.keep_optimizer ||
-         keeps_models_in_clients(recipe);
+         keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe);
 }
 
 ProfileGives told_by(const Recipe& recipe) {

@@ -69,6 +69,9 @@ template <typename Entries>
 [[nodiscard]] bool trains_in_sequence(const Recipe& recipe);
 [[nodiscard]] bool keeps_models_per_group(const Recipe& recipe);   // also where every client is its own group
 [[nodiscard]] bool keeps_models_in_clients(const Recipe& recipe);  // every client its own, the server none
+[[nodiscard]] bool keeps_parts_in_clients(const Recipe& recipe);   // beside what they share: a part, or a model more
+// Clients are scored with models that the server does not have: their own, or with a part of their own, or tuned.
+[[nodiscard]] bool scores_clients_apart(const Recipe& recipe);
 [[nodiscard]] bool optimizer_has_state(const Recipe& recipe);
 [[nodiscard]] bool clients_have_state(const Recipe& recipe);  // that outlives a round
 // What profile.kind gives; nothing where the kind is unknown.

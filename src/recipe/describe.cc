@@ -1,4 +1,6 @@
 // A recipe in words.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "recipe/choices.h"
@@ -86,6 +88,9 @@ std::string describe_recipe(const Recipe& r) {
       "each round {} are sampled ({}), train {} of {} at rate {:g} in batches of {} with the {} objective, ", drawn,
       r.plan.sampling, work, r.local.optimizer, r.local.learning_rate, r.local.batch_size, r.local.objective.name);
   if (forms_groups(r)) text += how_members_train(r) + ", ";
+  if (!r.local.personal.empty())
+    text += fmt::format("keep their {} to themselves, ", fmt::join(r.local.personal, ", "));
+  if (r.local.own_model) text += "train a model of their own besides, ";
   return text + "and " + what_becomes_of_models(r);
 }
 

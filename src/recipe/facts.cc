@@ -125,14 +125,18 @@ Status check_validation(const Recipe& r, const RecipeFacts& facts) {
 }
 
 Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
-  const bool separate = keeps_models_per_group(r);
+  const bool separate = keeps_models_per_group(r) || scores_clients_apart(r);
   const std::string& on = r.evaluation.on;
   const EvaluationEntry& target = *find_entry(evaluation_targets(), on);
   if (target.global && !facts.global_test) {
     return usage_error("evaluation.on: \"{}\", but the data have no global test set; want \"clients\"", on);
   }
   if (target.global && separate) {
-    return usage_error("evaluation.on: \"{}\", but no model speaks for all clients; want \"clients\"", on);
+    const std::string why = !r.local.personal.empty() ? " (local.personal)"
+                            : r.local.own_model       ? " (local.own-model)"
+                            : r.local.fine_tune       ? " (evaluation.fine-tune)"
+                                                      : "";
+    return usage_error("evaluation.on: \"{}\", but no model speaks for all clients{}; want \"clients\"", on, why);
   }
   if (target.clients && !facts.client_tests) {
     return usage_error(
@@ -147,6 +151,14 @@ Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
         "evaluation.clients: has no effect with evaluation.on = \"{}\", which takes the data's global test set; want "
         "evaluation.on = \"clients\" or \"both\"",
         on);
+  }
+  // A test set of the server's alone would go unused, and the run have no accuracy; tuning would do nothing at all.
+  const bool unused = facts.global_test && separate && !keeps_models_per_group(r);
+  if (!facts.client_tests && (unused || r.local.fine_tune)) {
+    return usage_error(
+        "data.test-fraction: {}, but clients are scored with models of their own and have no test samples; want e.g. "
+        "0.2",
+        r.data.test_fraction.value_or(0));
   }
   const bool evaluates = chooses_global || target.global || facts.client_tests;
   if (r.target_accuracy && !evaluates) {

@@ -199,7 +199,7 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
   unset_without_effect(recipe, before);
   fill_in_fitting(recipe, facts);
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
-  if (facts.global_test && !keeps_models_per_group(recipe)) {
+  if (facts.global_test && !keeps_models_per_group(recipe) && !scores_clients_apart(recipe)) {
     recipe.evaluation.on = "global";
   } else if (facts.client_tests) {
     recipe.evaluation.on = "clients";

@@ -221,6 +221,12 @@ void add_model(std::vector<Key>& keys) {
       .only(model_key("init"));
 }
 
+// How a recipe says that models stay in their clients.
+std::string own_models(const Recipe& r) {
+  return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
+                     r.grouping.method);
+}
+
 void add_local(std::vector<Key>& keys) {
   Section<LocalOptions> local(keys, "local", [](Recipe& r) -> LocalOptions& { return r.local; });
   Section<ObjectiveOptions> term(keys, "local", [](Recipe& r) -> ObjectiveOptions& { return r.local.objective; });
@@ -286,6 +292,34 @@ void add_local(std::vector<Key>& keys) {
            "per-client state kept in memory; more goes to the run's folder")
       .unit("megabytes")
       .only(needs("clients that keep state (an objective's, an optimizer's or a model)", clients_have_state));
+  const auto sends_models = [] {
+    return unless("models that stay in their clients", keeps_models_in_clients, own_models);
+  };
+  local.add("personal", &L::personal, texts(), "parts of the model that stay with the client: head, norm, a layer, ...")
+      .otherwise("none")
+      .only(sends_models())
+      .only(unless(
+          "local.own-model", [](const Recipe& r) { return r.local.own_model.has_value(); },
+          [](const Recipe& r) { return fmt::format("local.own-model = {:g}", *r.local.own_model); }));
+  local
+      .add("personal-epochs", &L::personal_epochs, number(kEpochs),
+           "the personal part is trained alone first, so long; then the rest, without it")
+      .unit("epochs")
+      .otherwise("both are trained at once")
+      .only(needs("local.personal", [](const Recipe& r) { return !r.local.personal.empty(); }))
+      .only(unless(
+          "local.keep-optimizer", [](const Recipe& r) { return r.local.keep_optimizer; },
+          [](const Recipe&) { return std::string("local.keep-optimizer = true"); }));
+  local
+      .add("own-model", &L::own_model, number(kNonNegative),
+           "every client trains a model of its own besides, drawn to the received one by this weight")
+      .otherwise("none")
+      .only(sends_models());
+  local.add("freeze", &L::freeze, texts(), "parts of the model that are not trained: body, head, a layer, ...")
+      .otherwise("none");
+  local.add("freeze-from", &L::freeze_from, integer(1, kMostRounds), "the first round in which they are not")
+      .unit("round")
+      .only(needs("local.freeze", [](const Recipe& r) { return !r.local.freeze.empty(); }));
   term.add("objective", &ObjectiveOptions::name, one_of(names_of(objectives())), "what is minimised beside the loss");
   term.add("mu", &ObjectiveOptions::mu, number(kNonNegative), "weight of the proximal term").only(objective_key("mu"));
   term.add("alpha", &ObjectiveOptions::alpha, number(kPositive), "strength of the dynamic regulariser")
@@ -509,6 +543,10 @@ void add_aggregation(std::vector<Key>& keys) {
            "how much the groups' models are drawn to each other after a round")
       .only(aggregation_key("mixing"))
       .only(with_groups());
+  aggregation.add("shared", &A::shared, texts(), "parts of the model that are one for all groups: body, a layer, ...")
+      .otherwise("none")
+      .only(aggregation_key("shared"))
+      .only(with_groups());
   aggregation
       .add("start", &A::start, one_of({"shared", "members"}),
            "where the models of groups that an event formed begin: as before, or at the mean of their members'")
@@ -535,6 +573,7 @@ bool has_validation(const Recipe& r) {
 void add_evaluation(std::vector<Key>& keys) {
   Section<EvaluationOptions> evaluation(keys, "evaluation",
                                         [](Recipe& r) -> EvaluationOptions& { return r.evaluation; });
+  Section<LocalOptions> tuned(keys, "evaluation", [](Recipe& r) -> LocalOptions& { return r.local; });
   using E = EvaluationOptions;
   evaluation.add("every", &E::every, integer(1, kMostRounds), "rounds between evaluations").unit("rounds");
   evaluation.add("on", &E::on, one_of(names_of(evaluation_targets())), "which test samples are used");
@@ -549,10 +588,7 @@ void add_evaluation(std::vector<Key>& keys) {
   evaluation
       .add("discrepancy", &E::discrepancy, true_or_false(),
            "records how far the models sent are from the merged one; keeps all of a round's models")
-      .only(unless("models that stay in their clients", keeps_models_in_clients, [](const Recipe& r) {
-        return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
-                           r.grouping.method);
-      }));
+      .only(unless("models that stay in their clients", keeps_models_in_clients, own_models));
   evaluation
       .add("metrics", &E::metrics, some_of(names_of(evaluation_metrics())),
            "what every evaluated round is recorded with besides accuracy and loss")
@@ -561,10 +597,15 @@ void add_evaluation(std::vector<Key>& keys) {
       .add("keep", &E::keep, one_of({"last", "best"}),
            "which models the run leaves: the last, or those of the best validation accuracy")
       .only(needs("data.validation-fraction > 0", has_validation))
-      .only(unless("models that stay in their clients", keeps_models_in_clients, [](const Recipe& r) {
-        return fmt::format("aggregation.global = \"{}\" and grouping.method = \"{}\"", r.aggregation.global,
-                           r.grouping.method);
+      .only(unless("models that stay in their clients", keeps_models_in_clients, own_models))
+      .only(unless("parts of models that stay in their clients", keeps_parts_in_clients, [](const Recipe& r) {
+        return std::string(r.local.own_model ? "local.own-model" : "local.personal");
       }));
+  tuned
+      .add("fine-tune", &LocalOptions::fine_tune, number(kEpochs),
+           "before a client is scored it trains the model on its own samples, so long; nothing of it is kept")
+      .unit("epochs")
+      .otherwise("models are scored as they are");
 }
 
 void add_stop(std::vector<Key>& keys) {

@@ -84,6 +84,21 @@ inline const std::vector<Composition> kCompositions{
     {"dynamic-in-groups",
      {"profile.kind=classifier-weights", "profile.epochs=1", "grouping.method=agglomerative", "grouping.groups=3",
       "plan.regroup-every=2", "local.objective=dynamic", "aggregation.global=dynamic", "faults.drop=0.2"}},
+    // What clients keep to themselves: a part of the model, a part that is trained apart, a model besides, nothing of
+    // what is tuned; and a part that nobody trains any more.
+    {"personal-head", {"local.personal=head", "data.test-fraction=0.2", "faults.drop=0.3", "faults.nan=0.2"}},
+    {"personal-head-first",
+     {"local.personal=head", "local.personal-epochs=2.0", "local.momentum=0.5", "data.test-fraction=0.2"}},
+    {"own-model", {"local.own-model=0.5", "local.momentum=0.5", "local.keep-optimizer=true", "data.test-fraction=0.2"}},
+    {"tuned-clients", {"evaluation.fine-tune=1.5", "data.test-fraction=0.2", "evaluation.clients=0.5"}},
+    {"frozen-body", {"local.freeze=body", "local.freeze-from=5"}},
+    {"personal-body-in-chains",
+     {"plan.sample-clients=1.0", "profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=3",
+      "plan.sample-groups=0.5", "training.mode=sequential", "training.passes=2", "local.personal=body",
+      "data.test-fraction=0.2"}},
+    {"groups-that-share-their-body",
+     {"profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=4", "aggregation.global=none",
+      "aggregation.shared=body"}},
 };
 
 // A name that GoogleTest accepts.

@@ -11,6 +11,7 @@ CostSetting setting() {
   made.options.server_out_mbps = 1e-3;
   made.objective = "plain";
   made.network = {.sample_flops = 6000, .values = 100};
+  made.sent.model = 100;
   return made;
 }
 
@@ -45,10 +46,18 @@ TEST(CostMeter, CountsModelsBothWays) {
 
 TEST(CostMeter, CountsWhatTravelsBesidesTheModel) {
   CostSetting more = setting();
-  more.payload = 50;
+  more.sent.payload = 50;
   const RoundRecord record = round_of(more, 25);
   EXPECT_EQ(record.bytes_down, 3u * 125 * 4);
   EXPECT_EQ(record.bytes_up, 2u * 150 * 4);
+}
+
+TEST(CostMeter, CountsNothingThatStaysWithTheClient) {
+  CostSetting less = setting();
+  less.sent = {.model = 60, .payload = 10, .kept_parameters = 15};
+  const RoundRecord record = round_of(less, 25);
+  EXPECT_EQ(record.bytes_down, 3u * (60 + 10) * 4);
+  EXPECT_EQ(record.bytes_up, 2u * (60 + 10) * 4);
 }
 
 TEST(CostMeter, CountsProfilesThatWereTold) {

@@ -129,6 +129,36 @@ TEST(GroupModels, TrainApartAndAreAveragedForTheRun) {
   EXPECT_THAT(models->of({0}), ElementsAre(3));
 }
 
+// Numbers 1 and 2 of three are shared; the groups sent (10, 1) from 1 sample and (20, 4) from 3 of it, the third
+// nothing.
+TEST(GroupModels, ShareThePartsThatAreOneForAll) {
+  for (const bool by_samples : {true, false}) {
+    const auto models = make_group_models(0, {1, 2, 3}, {.ranges = {{1, 2}}, .by_samples = by_samples});
+    Rows<float> starts(3, 3);
+    starts.values = {5, 0, 0, 6, 0, 0, 7, 9, 9};
+    models->regrouped(groups_of_one(3), starts);
+    EXPECT_THAT(models->of({2}), ElementsAre(7, 2, 3)) << "what is shared begins as one";
+    models->begin(1, 3);
+    GroupUpdate first = update_of(0, {50, 10, 1}, 1);
+    GroupUpdate second = update_of(1, {60, 20, 4}, 3);
+    GroupUpdate nothing{.group = {2}};
+    models->add(first, 0);
+    models->add(second, 1);
+    models->add(nothing, 2);
+    models->finish();
+    const float x = by_samples ? 17.5f : 15;
+    const float y = by_samples ? 3.25f : 2.5f;
+    EXPECT_THAT(models->of({0}), ElementsAre(50, x, y));
+    EXPECT_THAT(models->of({1}), ElementsAre(60, x, y));
+    EXPECT_THAT(models->of({2}), ElementsAre(7, x, y));
+    EXPECT_THAT(models->shared(), ElementsAre(39, x, y));
+    models->begin(2, 1);
+    models->add(nothing, 0);
+    models->finish();
+    EXPECT_THAT(models->of({0}), ElementsAre(50, x, y)) << "nobody answered";
+  }
+}
+
 TEST(ClientModels, CountTheClientsThatHaveOne) {
   const auto models = make_client_models({1, 2});
   models->regrouped(groups_of_one(5), {});

@@ -32,6 +32,8 @@ inline std::vector<std::string> small_values(const RecipeKey& key) {
   if (name == "data.samples-min" || name == "data.samples-max") return {"20", "35", "50"};
   if (name == "evaluation.metrics") return {"[\"macro-f1\", \"confusion\"]", "per-class", "macro-f1"};
   if (name == "data.validation-fraction") return {"0.1", "0.25"};
+  if (name == "local.personal" || name == "local.freeze") return {"head", "all", "[\"classifier\"]"};
+  if (name == "aggregation.shared") return {"head", "all"};
   const std::string& accepted = key.accepted;
   if (accepted.find(" | ") == std::string::npos)
     return {"0", "1", "2", "3", "0.05", "0.25", "0.5", "0.9", "1.0", "2.5"};
@@ -63,6 +65,7 @@ class RandomComposition {
       draw_training();
       draw_groups();
       draw_rest();
+      draw_parts();
       if (mend()) return settings_;
     }
   }
@@ -238,6 +241,21 @@ class RandomComposition {
     if (chance(0.6)) set("evaluation.keep", "best");
     if (chance(0.5)) set("stop.patience", number(1, 2));
     if (chance(0.3)) set("stop.min-delta", "0.02");
+  }
+
+  // Parts of a model mean something where it has several layers.
+  void draw_parts() {
+    const double drawn = stream_.uniform();
+    if (drawn > 0.35) return;
+    set("model.name", "mlp");
+    set("model.hidden", "[5]");
+    if (drawn < 0.15) set("local.personal", any(std::vector<std::string>{"head", "body", "dense1"}));
+    if (drawn < 0.05) set("local.personal-epochs", "1.0");
+    if (drawn > 0.12 && drawn < 0.2) set("local.own-model", chance(0.3) ? "0.0" : "0.5");
+    if (drawn > 0.18 && drawn < 0.25) set("evaluation.fine-tune", "0.5");
+    if (drawn > 0.23) set("aggregation.shared", "body");
+    if (drawn > 0.28) set("local.freeze", "body");
+    if (drawn > 0.31) set("local.freeze-from", "3");
   }
 
   Stream stream_;

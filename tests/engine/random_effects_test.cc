@@ -35,6 +35,7 @@ const Quiet kQuiet[] = {
      [](const Recipe& r) { return r.local.objective.name == "dynamic"; }},
     {"plan.sample-groups", "there may be one group only", forms_groups},
     {"aggregation.mixing", "the same", [](const Recipe& r) { return !r.grouping.groups && !r.grouping.size; }},
+    {"aggregation.shared", "there may be one group only"},
     {"local.objective", "a proximal term is zero in the first step",
      [](const Recipe& r) { return r.local.steps == 1u; }},
     {"faults.stragglers", "the few stragglers may be drawn in no round"},

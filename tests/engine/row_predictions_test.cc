@@ -78,6 +78,26 @@ TEST_F(RowPredictionsTest, OfRowsWithMissingCellsAreLeftOutWhereTrainingDid) {
   EXPECT_EQ(rows_.notes.size(), 1u);
 }
 
+TEST_F(RowPredictionsTest, OfClientsWithPartsOrModelsOfTheirOwnAreThoseOfTheRun) {
+  for (const Settings& own : {Settings{"local.personal=head"}, Settings{"local.own-model=0.1"}}) {
+    SavedRun saved = trained(own);
+    EXPECT_EQ(saved.models().size(), 5u);
+    expect_own_accuracy(saved);
+    EXPECT_NE(*saved.weights(*saved.of_client("site 1")), *saved.weights(*saved.of_client("site 3")));
+  }
+  Settings grouped = kGroups;
+  grouped.push_back("local.personal=body");
+  SavedRun saved = trained(grouped);
+  EXPECT_EQ(saved.models().size(), 5u);
+  expect_own_accuracy(saved);
+}
+
+TEST_F(RowPredictionsTest, OfClientsWhoseModelsWereTunedAreRefused) {
+  SavedRun saved = trained({"evaluation.fine-tune=1.0"});
+  EXPECT_THAT(saved.of_client("site 1").error().message, HasSubstr("evaluation.fine-tune"));
+  EXPECT_TRUE(saved.reported().ok()) << "the model that they were tuned from";
+}
+
 TEST_F(RowPredictionsTest, AreProbabilities) {
   SavedRun saved = trained({});
   const auto predictions = ask(saved, site_table({.label = false}));
