@@ -193,6 +193,7 @@ Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& op
   }
   std::unique_ptr<Aggregator> made = choice->make(options, sizes);
   if (!made) return usage_error("aggregation.global: the factory of \"{}\" made nothing", options.global);
+  if (sizes.smoothed.size > 0) made = make_smoothed(std::move(made), sizes.smoothed);
   return made;
 }
 

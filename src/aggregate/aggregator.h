@@ -89,11 +89,19 @@ class Aggregator {
   virtual Status restore(const std::map<std::string, std::vector<double>>&) { return {}; }
 };
 
+// Parameters that follow slowly: `keep` of what they were stays in a round.
+struct SmoothedRange {
+  std::size_t offset = 0;
+  std::size_t size = 0;  // 0: none
+  double keep = 0;
+};
+
 struct AggregatorSizes {
   std::size_t parameters = 0;  // trained; what follows in the flat vector (running statistics) is always averaged
   std::size_t size = 0;
   std::uint32_t clients = 0;  // of the whole federation
   double alpha = 0;           // of the dynamic objective
+  SmoothedRange smoothed = {};
 };
 
 // Whose models a run keeps.
@@ -157,5 +165,6 @@ std::unique_ptr<Aggregator> make_server_optimizer(ServerRule rule, const Aggrega
                                                   const AggregatorSizes& sizes);
 std::unique_ptr<Aggregator> make_control_variate_server(double server_learning_rate, const AggregatorSizes& sizes);
 std::unique_ptr<Aggregator> make_dynamic_server(const AggregatorSizes& sizes);
+std::unique_ptr<Aggregator> make_smoothed(std::unique_ptr<Aggregator> inside, const SmoothedRange& range);
 
 }  // namespace muster

@@ -76,7 +76,8 @@ std::vector<std::string> resolve(Recipe& recipe) {
   auto notes = settle_recipe(recipe, **data);
   if (!notes) return {fmt::format("will be refused: {}", notes.error().message)};
   notes->push_back((*data)->summary());
-  if (const auto network = make_network(recipe.model, (*data)->shape(), (*data)->classes())) {
+  if (const auto network =
+          make_network(recipe.model, (*data)->shape(), (*data)->classes(), fusion_of(recipe.local.objective))) {
     std::istringstream lines(describe_network(**network));
     for (std::string line; std::getline(lines, line);) notes->push_back(line);
   }

@@ -163,12 +163,8 @@ Result<Parts> make_parts(Recipe& recipe, std::uint32_t threads) {
   parts.initial.resize(network.size());
   Stream stream({.seed = recipe.seed, .purpose = Purpose::kInitialise});
   network.initialise(parts.initial, stream);
-  MUSTER_ASSIGN(parts.models, make_models(recipe,
-                                          {.parameters = network.parameters(),
-                                           .size = network.size(),
-                                           .clients = parts.federation->roster().clients(),
-                                           .alpha = recipe.local.objective.alpha},
-                                          parts.initial));
+  const AggregatorSizes sizes = aggregator_sizes(recipe, network, parts.federation->roster().clients());
+  MUSTER_ASSIGN(parts.models, make_models(recipe, sizes, parts.initial));
   const bool separate = parts.models->per_group() || scores_clients_apart(recipe);
   MUSTER_ASSIGN(parts.evaluation, RunEvaluation::make(recipe.evaluation, *parts.federation, separate, recipe.seed));
   MUSTER_ASSIGN(parts.objective, make_objective(recipe.local.objective));

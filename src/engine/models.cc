@@ -4,6 +4,18 @@
 
 namespace muster {
 
+AggregatorSizes aggregator_sizes(const Recipe& recipe, const Network& network, std::uint32_t clients) {
+  AggregatorSizes sizes{.parameters = network.parameters(),
+                        .size = network.size(),
+                        .clients = clients,
+                        .alpha = recipe.local.objective.alpha};
+  if (const auto fusion = fusion_of(recipe.local.objective); fusion && *fusion != Fusion::kConv) {
+    const ParameterRange shares = network.fusion();
+    sizes.smoothed = {shares.offset, shares.size, recipe.local.objective.share_smoothing};
+  }
+  return sizes;
+}
+
 Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
                                             std::vector<float> initial, ParameterRanges shared) {
   const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);

@@ -10,6 +10,7 @@
 
 #include "aggregate/aggregator.h"
 #include "grouping/grouping.h"
+#include "model/network.h"
 #include "model/parameter_parts.h"
 #include "recipe/recipe.h"
 #include "record/checkpoint.h"
@@ -49,6 +50,9 @@ class Models {
   // `groups`: how many there are, by the same checkpoint.
   [[nodiscard]] virtual Status restore(const Checkpoint& checkpoint, std::uint32_t groups) = 0;
 };
+
+// What aggregation must know of the network and the recipe. `clients`: of the whole federation.
+[[nodiscard]] AggregatorSizes aggregator_sizes(const Recipe& recipe, const Network& network, std::uint32_t clients);
 
 // What the recipe asks for, all beginning as `initial`. `clients`: of the whole federation. Precondition:
 // check_recipe() passes.

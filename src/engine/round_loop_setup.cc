@@ -19,7 +19,8 @@ CostSetting cost_setting(const Recipe& recipe, const Federation& federation, con
                          const SentValues& sent) {
   return {.options = recipe.cost,
           .objective = recipe.local.objective.name,
-          .network = {.sample_flops = training_flops(federation.network(), objective), .values = sent.model},
+          .network = {.sample_flops = training_flops(federation.network(), objective.output_match() > 0),
+                      .values = sent.model},
           .in_sequence = federation.trainer().in_sequence(),
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
@@ -57,11 +58,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   network.initialise(initial, stream);
   made->initial_model_ = hex16(hash_bytes(initial.data(), initial.size() * sizeof(float)));
   MUSTER_ASSIGN(ParameterRanges shared, parts_of(network, recipe.aggregation.shared, "aggregation.shared"));
-  MUSTER_ASSIGN(made->models_, make_models(recipe,
-                                           {.parameters = network.parameters(),
-                                            .size = network.size(),
-                                            .clients = federation.roster().clients(),
-                                            .alpha = recipe.local.objective.alpha},
+  MUSTER_ASSIGN(made->models_, make_models(recipe, aggregator_sizes(recipe, network, federation.roster().clients()),
                                            std::move(initial), std::move(shared)));
   const bool separate = made->models_->per_group() || scores_clients_apart(recipe);
   MUSTER_ASSIGN(made->evaluation_, RunEvaluation::make(recipe.evaluation, federation, separate, recipe.seed));

@@ -55,7 +55,7 @@ Result<SavedRun> SavedRun::open(const std::filesystem::path& out, const std::str
   auto preparation = parse_preparation(text);
   if (!preparation) return std::move(preparation).error().within(file.string());
   const auto classes = static_cast<std::uint32_t>(preparation->classes.size());
-  auto network = make_network(recipe.model, preparation->shape, classes);
+  auto network = make_network(recipe.model, preparation->shape, classes, fusion_of(recipe.local.objective));
   if (!network) return std::move(network).error().within(file.string());
   SavedRun saved(std::move(folder), std::move(recipe), std::move(*preparation), std::move(*network));
   MUSTER_TRY(saved.read_clients());

@@ -7,7 +7,8 @@ namespace muster {
 Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
                                                                    SpareCores* spare, const FederatedData& data,
                                                                    const std::filesystem::path& states) {
-  MUSTER_ASSIGN(std::shared_ptr<const Network> network, make_network(recipe.model, data.shape(), data.classes()));
+  MUSTER_ASSIGN(std::shared_ptr<const Network> network,
+                make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
   return LocalFederation::make(
       data, network,
       {.threads = threads,

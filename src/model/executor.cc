@@ -61,7 +61,8 @@ struct Plan {
 };
 
 // What runs forward beside the parameters that are trained: a copy of them, and plans over it. The plans share the
-// regions of the trained ones, so the outputs are moved away before those run.
+// regions of the trained ones, so the outputs are moved away before those run; features for a fusion have a place there
+// that nothing else uses.
 struct Frozen {
   bool active = false;
   OutputHook hook;
@@ -172,25 +173,25 @@ struct Executor::Impl {
 
   Plan& plan(std::uint32_t batch) {
     MUSTER_CHECK(batch >= 1 && batch <= max_batch, "batch {}, at most {}", batch, max_batch);
-    if (!plans[batch]) plans[batch] = make_plan(batch, weights.data(), statistics.data());
+    if (!plans[batch]) plans[batch] = make_plan(batch, weights.data(), statistics.data(), false);
     return *plans[batch];
   }
 
   Plan& frozen_plan(std::uint32_t batch) {
     std::optional<Plan>& made = frozen.plans[batch];
-    if (!made) made = make_plan(batch, frozen.weights.data(), frozen.statistics.data());
+    if (!made) made = make_plan(batch, frozen.weights.data(), frozen.statistics.data(), true);
     return *made;
   }
 
-  Plan make_plan(std::uint32_t batch, float* packed, float* moments) {
-    Compiler measure(batch, max_batch, input.data(), packed, moments);
+  Plan make_plan(std::uint32_t batch, float* packed, float* moments, bool is_frozen) {
+    Compiler measure(batch, max_batch, input.data(), packed, moments, is_frozen);
     (void)compile(*network, measure, input.data());
     auto region = std::find_if(regions.begin(), regions.end(),
                                [&](const Region& candidate) { return candidate.layout == measure.layout(); });
     if (region == regions.end()) {
       region = regions.insert(regions.end(), Region{measure.layout(), Floats(measure.arena_floats())});
     }
-    Compiler compiler(batch, max_batch, region->floats.data(), packed, moments);
+    Compiler compiler(batch, max_batch, region->floats.data(), packed, moments, is_frozen);
     Plan made = compile(*network, compiler, input.data());
     made.sample_floats = measure.arena_floats() / max_batch;
     return made;
@@ -234,6 +235,7 @@ struct Executor::Impl {
 
   BatchResult forward_backward(std::uint32_t batch, const Pass& pass) {
     MUSTER_CHECK(!fixed_rows.active(), "a batch amid fixed rows");
+    MUSTER_CHECK(frozen.active || !network->fuses(), "a fusion without a frozen copy");
     const std::uint32_t parts = parts_of(batch);
     if (parts == 1) return forward_backward_whole(batch, pass);
     Pass part = pass;
@@ -505,6 +507,7 @@ void Executor::store_optimizer(Optimizer optimizer, std::span<float> state) cons
 }
 
 void Executor::freeze(const OutputHook& hook) {
+  MUSTER_CHECK(!hook.run || !network().fuses(), "a fusion's frozen copy has no outputs");
   Frozen& frozen = impl_->frozen;
   if (frozen.plans.empty()) {
     frozen.weights = Floats(impl_->weights.size());

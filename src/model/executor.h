@@ -90,7 +90,8 @@ class Executor {
 
   // Keeps the parameters as they are now, beside those that are trained. From then on every step and gradient() first
   // runs the frozen ones forward on the same batch, as in training (batch statistics, the same draws of dropout), and
-  // hands both outputs to the hook. Fixed rows do not pay then, and with a hook no batch is trained in parts.
+  // hands both outputs to the hook. Fixed rows do not pay then, and with a hook no batch is trained in parts. A network
+  // that fuses trains beside a frozen copy only, which ends at the fusion: then there is no hook.
   void freeze(const OutputHook& hook = {});
   void thaw();
 

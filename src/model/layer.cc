@@ -49,8 +49,9 @@ std::size_t TensorSpec::size() const {
   return product;
 }
 
-Compiler::Compiler(std::uint32_t batch, std::uint32_t max_batch, float* arena, float* weights, float* statistics)
-    : batch_(batch), max_batch_(max_batch), arena_(arena), weights_(weights), statistics_(statistics) {
+Compiler::Compiler(std::uint32_t batch, std::uint32_t max_batch, float* arena, float* weights, float* statistics,
+                   bool frozen)
+    : batch_(batch), max_batch_(max_batch), arena_(arena), weights_(weights), statistics_(statistics), frozen_(frozen) {
   MUSTER_CHECK(batch >= 1 && batch <= max_batch, "batch {}, at most {}", batch, max_batch);
 }
 
@@ -75,6 +76,16 @@ Activation Compiler::add(const Layer& layer, const Activation& in, const Request
 void Compiler::forward(const Call& call) {
   forward_train(call);
   forward_evaluate(call);
+}
+
+Compiler::Lists Compiler::take_lists() {
+  if (frozen_) {
+    lists_.evaluate.clear();
+    lists_.backward.clear();
+    if (frozen_end_)
+      lists_.train.erase(lists_.train.begin() + static_cast<std::ptrdiff_t>(*frozen_end_), lists_.train.end());
+  }
+  return std::move(lists_);
 }
 
 float* Compiler::take(std::size_t count, std::size_t tag) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -109,7 +110,7 @@ class Call {
   alignas(16) unsigned char captured_[kCapacity];
 };
 
-enum class TensorRole { kWeight, kBias, kTable, kScale, kShift, kMean, kVariance };
+enum class TensorRole { kWeight, kBias, kTable, kScale, kShift, kIdentity, kMean, kVariance };
 
 // A parameter tensor as a layer declares it. kMean and kVariance are running statistics: not trained, last in the flat
 // vector, kept apart from the packed parameters.
@@ -118,7 +119,8 @@ struct TensorSpec {
   std::vector<std::uint32_t> shape;
   TensorRole role = TensorRole::kWeight;
   // Initialisation: torch draws weights and biases from U(+-1/sqrt(torch_fan)), glorot weights from
-  // U(+-sqrt(6 / (fan_in + fan_out))). Of a kTable, an embedding, torch draws from the standard normal distribution.
+  // U(+-sqrt(6 / (fan_in + fan_out))). Of a kTable, an embedding, torch draws from the standard normal distribution. A
+  // kIdentity is one where its place in the last axis is that in all axes before it, else zero.
   std::uint32_t torch_fan = 1;
   std::uint32_t fan_in = 1;
   std::uint32_t fan_out = 1;
@@ -139,11 +141,17 @@ class Compiler {
     std::vector<std::string> layers;  // names, in the order in which they were added; a composite before its children
   };
 
-  // A first compilation over a dummy arena measures (arena_floats, layout); its calls are thrown away.
-  Compiler(std::uint32_t batch, std::uint32_t max_batch, float* arena, float* weights, float* statistics);
+  // A first compilation over a dummy arena measures (arena_floats, layout); its calls are thrown away. `frozen`: the
+  // plan only runs forward in training, before that of the trained parameters in the same arena, to which a fusion
+  // leaves its features.
+  Compiler(std::uint32_t batch, std::uint32_t max_batch, float* arena, float* weights, float* statistics,
+           bool frozen = false);
 
   [[nodiscard]] std::uint32_t batch() const { return batch_; }
   [[nodiscard]] std::uint32_t max_batch() const { return max_batch_; }
+  [[nodiscard]] bool frozen() const { return frozen_; }
+  // What follows in the training list of a frozen plan need not run.
+  void end_frozen() { frozen_end_ = lists_.train.size(); }
 
   // Compiles a layer or, from a composite's compile(), one of its children (in the order of its tensors).
   Activation add(const Layer& layer, const Activation& in, const Request& want);
@@ -174,7 +182,7 @@ class Compiler {
   [[nodiscard]] std::size_t arena_floats() const { return used_; }
   // Equal for plans that can share an arena.
   [[nodiscard]] const std::vector<std::size_t>& layout() const { return layout_; }
-  [[nodiscard]] Lists take_lists() { return std::move(lists_); }
+  [[nodiscard]] Lists take_lists();
 
  private:
   float* take(std::size_t count, std::size_t tag);
@@ -188,6 +196,8 @@ class Compiler {
   float* arena_;
   float* weights_;
   float* statistics_;
+  bool frozen_;
+  std::optional<std::size_t> frozen_end_;
   std::size_t used_ = 0;
   float* scratch_ = nullptr;
   std::size_t scratch_count_ = 0;
@@ -219,6 +229,8 @@ class Layer {
   [[nodiscard]] virtual std::uint64_t forward_macs() const { return 0; }
   // Belongs to the classifier: what FedSeq and others call the fully connected part.
   [[nodiscard]] virtual bool dense() const { return false; }
+  // Joins its input with that of a frozen copy of the layers before it.
+  [[nodiscard]] virtual bool fuses() const { return false; }
 
   [[nodiscard]] virtual Request request(std::uint32_t batch) const = 0;
   // `in` is as request() asked, except in the first layer: the network's input comes as kChannels without halo or

@@ -29,6 +29,7 @@ enum class LayerKind {
   kEmbedding,
   kLstm,
   kGru,
+  kFusion,  // no word of a list: the objective of that name puts it into a network
 };
 
 struct Extent {
@@ -52,6 +53,9 @@ enum class Shortcut {
   kProjected,  // a 1 x 1 convolution with stride, and the normalisation with which the branch ends
 };
 
+// How a fusion joins the features of a trained and of a frozen extractor; see layers/fusion.h.
+enum class Fusion { kConv, kMulti, kSingle };
+
 struct LayerSpec {
   LayerKind kind = LayerKind::kDense;
   std::string words;             // as written
@@ -70,6 +74,7 @@ struct LayerSpec {
   bool sequence = false;         // lstm, gru: the state after every word, not only after the last
   Shortcut shortcut = Shortcut::kProjected;  // residual: where the shape changes
   std::vector<LayerSpec> inside{};           // residual
+  Fusion fusion = Fusion::kConv;             // fusion
 };
 
 // Understands a list. Errors begin with `place` and the layer's index: `model.layers[3]: "conv 0 5": ...`. Lists of

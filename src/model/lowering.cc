@@ -11,6 +11,7 @@
 #include "model/layers/dense.h"
 #include "model/layers/dropout.h"
 #include "model/layers/embedding.h"
+#include "model/layers/fusion.h"
 #include "model/layers/gru.h"
 #include "model/layers/lstm.h"
 #include "model/layers/norm_layer.h"
@@ -27,13 +28,13 @@ bool is(Faces faces, std::size_t i, LayerKind kind) {
   return i < faces.size() && faces[i].spec.kind == kind;
 }
 
-// Dense layers read rows; what treats every value alike may hand rows on to them.
+// Dense layers and fusions read rows; what treats every value alike may hand rows on to them.
 bool wants_rows(Faces faces, std::size_t i) {
   while (is(faces, i, LayerKind::kRelu) || is(faces, i, LayerKind::kTanh) || is(faces, i, LayerKind::kGelu) ||
          is(faces, i, LayerKind::kDropout)) {
     ++i;
   }
-  return is(faces, i, LayerKind::kDense);
+  return is(faces, i, LayerKind::kDense) || is(faces, i, LayerKind::kFusion);
 }
 
 Norm norm_of(LayerKind kind) {
@@ -209,6 +210,8 @@ class Lowering {
         return one(make_lstm(face.name, in, spec.width, spec.sequence));
       case LayerKind::kGru:
         return one(make_gru(face.name, in, spec.width, spec.sequence));
+      case LayerKind::kFusion:
+        return one(make_fusion(face.name, in, spec.fusion));
     }
     return {};
   }

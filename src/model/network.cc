@@ -26,6 +26,11 @@ void fill(const std::string& init, const TensorSpec& tensor, std::span<float> va
     case TensorRole::kMean:
       for (float& value : values) value = 0;
       return;
+    case TensorRole::kIdentity:
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = i / tensor.shape.back() == i % tensor.shape.back() ? 1.0f : 0.0f;
+      }
+      return;
     case TensorRole::kWeight:
     case TensorRole::kBias:
       break;
@@ -52,6 +57,7 @@ Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr
         if (tensor.trained() != trained) continue;
         const bool normalises = !trained || tensor.role == TensorRole::kScale || tensor.role == TensorRole::kShift;
         tensors_.push_back({tensor.name, tensor.shape, {size_, tensor.size()}, trained, normalises});
+        if (layer->fuses()) fusion_ = tensors_.back().range;
         size_ += tensor.size();
       }
     }
@@ -84,6 +90,13 @@ ParameterRange Network::features() const {
 std::uint64_t Network::forward_macs() const {
   std::uint64_t sum = 0;
   for (const auto& layer : layers_) sum += layer->forward_macs();
+  return sum;
+}
+
+std::uint64_t Network::fused_macs() const {
+  if (!fuses()) return 0;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; !layers_[i]->fuses(); ++i) sum += layers_[i]->forward_macs();
   return sum;
 }
 

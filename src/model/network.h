@@ -4,8 +4,9 @@
 // The flat vector is what travels, is averaged and is saved. Its order, tensor after tensor: dense [in][out], then
 // bias; convolution [kernel height][kernel width][in channels][out channels], then bias; normalisation scale, shift;
 // LSTM [in][4 * hidden], [hidden][4 * hidden], bias (gates i, f, g, o); GRU [in][3 * hidden], [hidden][3 * hidden],
-// bias (gates r, z, n), recurrent bias of n; embedding [ids][dimension]. Running statistics of batch normalisation come
-// last, after every trained parameter: they are averaged with the model, never stepped.
+// bias (gates r, z, n), recurrent bias of n; embedding [ids][dimension]; fusion as in layers/fusion.h. Running
+// statistics of batch normalisation come last, after every trained parameter: they are averaged with the model, never
+// stepped.
 #pragma once
 
 #include <cstdint>
@@ -79,9 +80,14 @@ class Network {
   [[nodiscard]] ParameterRange last_layer() const;
   [[nodiscard]] ParameterRange classifier() const;
   [[nodiscard]] ParameterRange features() const;
+  // Those of the fusion; empty where there is none.
+  [[nodiscard]] ParameterRange fusion() const { return fusion_; }
+  [[nodiscard]] bool fuses() const { return fusion_.size > 0; }
 
   // Multiply-adds of one sample's forward pass in dense, convolution and recurrent products.
   [[nodiscard]] std::uint64_t forward_macs() const;
+  // The part of them before the fusion, which a frozen copy repeats in training; 0 where there is none.
+  [[nodiscard]] std::uint64_t fused_macs() const;
 
   // What it computes, layer by layer as a recipe would write it, the classifier included.
   [[nodiscard]] std::span<const LayerFace> description() const { return faces_; }
@@ -97,19 +103,23 @@ class Network {
   std::uint32_t outputs_ = 0;
   std::size_t parameters_ = 0;
   std::size_t size_ = 0;
+  ParameterRange fusion_;
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<LayerFace> faces_;
   std::vector<ParameterTensor> tensors_;
   std::string init_;
 };
 
-// Builds the network that the options name. Errors name the key, the value and what is accepted, e.g. an image too
-// small for the kernel, or a recurrent network on data that is not a sequence.
+// Builds the network that the options name; with a fusion, its variant that joins the features of two extractors (see
+// fusion_split.h). Errors name the key, the value and what is accepted, e.g. an image too small for the kernel, or a
+// recurrent network on data that is not a sequence.
 [[nodiscard]] Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input,
-                                                                  std::uint32_t classes);
+                                                                  std::uint32_t classes,
+                                                                  std::optional<Fusion> fusion = {});
 
-// What can be said of the options before there is data: the words of a list, and whether there is one.
-[[nodiscard]] Status check_model(const ModelOptions& options);
+// What can be said of the options before there is data: the words of a list, whether there is one, and whether a fusion
+// finds something to join.
+[[nodiscard]] Status check_model(const ModelOptions& options, std::optional<Fusion> fusion = {});
 
 // A table of the layers with the shapes between them and their parameters.
 [[nodiscard]] std::string describe_network(const Network& network);

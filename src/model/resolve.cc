@@ -74,6 +74,7 @@ class Resolver {
       case LayerKind::kEmbedding:
       case LayerKind::kLstm:
       case LayerKind::kGru:
+      case LayerKind::kFusion:
         word = spec.words.substr(spec.words.find_first_not_of(' '));
         word = word.substr(0, word.find(' '));
         break;
@@ -166,6 +167,7 @@ class Resolver {
       case LayerKind::kGelu:
       case LayerKind::kBatchNorm:
       case LayerKind::kDropout:
+      case LayerKind::kFusion:
         return {};
     }
     return {};
@@ -260,6 +262,10 @@ class Resolver {
       case LayerKind::kGru:
         own({".input_weight", ".recurrent_weight", ".bias", ".recurrent_bias"});
         face.parameters = 3 * width * (in + width + 1) + width;
+        break;
+      case LayerKind::kFusion:
+        own({spec.fusion == Fusion::kConv ? ".weight" : ".share"});
+        face.parameters = spec.fusion == Fusion::kConv ? 2 * in * in : spec.fusion == Fusion::kMulti ? in : 1;
         break;
       case LayerKind::kResidual:
         for (const auto* parts : {&face.projection, &face.inside}) {

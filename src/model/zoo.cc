@@ -2,6 +2,7 @@
 // to a network. Parameter counts follow the papers.
 #include <fmt/format.h>
 
+#include "model/fusion_split.h"
 #include "model/layer.h"
 #include "model/lowering.h"
 #include "model/model_defaults.h"
@@ -119,16 +120,20 @@ ModelOptions with_defaults(ModelOptions options) {
   return options;
 }
 
-Status check_model(const ModelOptions& options) {
+Status check_model(const ModelOptions& options, std::optional<Fusion> fusion) {
   MUSTER_ASSIGN(const Entry* entry, find_entry(options));
   const LayerChoice& layers = options.layers;
+  std::vector<LayerSpec> specs;
   if (entry->write == as_written) {
     if (layers.list.empty()) {
       return usage_error("model.layers: want a list of one layer or more, such as [\"dense 64\", \"relu\"]");
     }
-    MUSTER_TRY(parse_layers(layers.list, "model.layers"));
-    return {};
+    MUSTER_ASSIGN(specs, parse_layers(layers.list, "model.layers"));
   }
+  if (fusion && (entry->write == as_written || entry->write == write_softmax)) {
+    MUSTER_TRY(insert_fusion(specs, *fusion, options.name));
+  }
+  if (entry->write == as_written) return {};
   if (!layers.list.empty()) {
     return usage_error("model.layers: a list, which belongs to model.name = \"layers\"; with \"{}\" want a number",
                        options.name);
@@ -136,7 +141,8 @@ Status check_model(const ModelOptions& options) {
   return check_hidden(options.hidden);
 }
 
-Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input, std::uint32_t classes) {
+Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input, std::uint32_t classes,
+                                                    std::optional<Fusion> fusion) {
   if (classes < 2) return usage_error("model: {} classes in the data, want >= 2", classes);
   if (input.size() == 0) return usage_error("model: the data's samples are empty");
   if (options.init != "torch" && options.init != "glorot" && options.init != "uniform") {
@@ -147,7 +153,7 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
   MUSTER_ASSIGN(const LayerList list, entry->write(with_defaults(options), input));
   const std::string place =
       entry->write == as_written ? "model.layers" : fmt::format("model.name = \"{}\": layers", options.name);
-  MUSTER_ASSIGN(const std::vector<LayerSpec> specs, parse_layers(list, place));
+  MUSTER_ASSIGN(std::vector<LayerSpec> specs, parse_layers(list, place));
   const std::uint32_t outputs = entry->single_output && classes == 2 ? 1 : classes;
   if (input.tokens > 0 && (specs.empty() || specs.front().kind != LayerKind::kEmbedding)) {
     return usage_error(
@@ -156,6 +162,7 @@ Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options,
         "[\"embedding 8\", \"lstm 64\"]",
         options.name);
   }
+  if (fusion) MUSTER_TRY(insert_fusion(specs, *fusion, options.name));
   MUSTER_ASSIGN(std::vector<LayerFace> faces, resolve_layers(specs, input, outputs));
   auto layers = lower_layers(faces);
   return std::make_shared<const Network>(input, classes, std::move(layers), options.init, std::move(faces));

@@ -302,7 +302,7 @@ Status check_simulated_time(const Recipe& r) {
 Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_values(r));
   MUSTER_TRY(check_effects(r));
-  MUSTER_TRY(check_model(r.model));
+  MUSTER_TRY(check_model(r.model, fusion_of(r.local.objective)));
   MUSTER_TRY(check_profile(r.profile));
   MUSTER_TRY(check_plan(r.plan));
   MUSTER_TRY(check_profiles(r));

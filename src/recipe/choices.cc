@@ -86,6 +86,11 @@ bool scores_clients_apart(const Recipe& recipe) {
   return keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe) || recipe.local.fine_tune.has_value();
 }
 
+bool merges_into_one(const Recipe& recipe) {
+  const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);
+  return entry && entry->models == ModelKeeping::kShared;
+}
+
 bool optimizer_has_state(const Recipe& recipe) {
   const OptimizerEntry* const entry = find_entry(optimizers(), recipe.local.optimizer);
   return entry && (entry->adaptive || recipe.local.momentum > 0);

@@ -72,6 +72,7 @@ template <typename Entries>
 [[nodiscard]] bool keeps_parts_in_clients(const Recipe& recipe);   // beside what they share: a part, or a model more
 // Clients are scored with models that the server does not have: their own, or with a part of their own, or tuned.
 [[nodiscard]] bool scores_clients_apart(const Recipe& recipe);
+[[nodiscard]] bool merges_into_one(const Recipe& recipe);  // everybody shares one model, which the server merges
 [[nodiscard]] bool optimizer_has_state(const Recipe& recipe);
 [[nodiscard]] bool clients_have_state(const Recipe& recipe);  // that outlives a round
 // What profile.kind gives; nothing where the kind is unknown.

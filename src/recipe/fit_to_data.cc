@@ -256,7 +256,7 @@ Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedDa
   }
   std::ranges::move(fit_drawn_counts(recipe, facts.clients_with_samples), std::back_inserter(notes));
   MUSTER_TRY(check_recipe_for(recipe, facts));
-  MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes()));
+  MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
   resolve_for_data(recipe, facts, data);
   return notes;
 }

@@ -330,6 +330,15 @@ void add_local(std::vector<Key>& keys) {
   term.add("lambda", &ObjectiveOptions::lambda, number(kNonNegative),
            "weight of the discrepancy between the client's outputs and the received model's")
       .only(objective_key("lambda"));
+  term.add("fusion", &ObjectiveOptions::fusion, one_of({"conv", "multi", "single"}),
+           "how features are joined: by a 1 x 1 convolution, or by a share per channel or for all")
+      .only(objective_key("fusion"));
+  term.add("share-smoothing", &ObjectiveOptions::share_smoothing, number(kBelowOne),
+           "how much of the shares the server keeps in a round")
+      .only(objective_key("share-smoothing"))
+      .only(needs("local.fusion = \"multi\" or \"single\"",
+                  [](const Recipe& r) { return r.local.objective.fusion != "conv"; }))
+      .only(needs("an aggregation.global that merges all groups into one model", merges_into_one));
 }
 
 void add_profile(std::vector<Key>& keys) {

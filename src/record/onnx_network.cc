@@ -101,6 +101,9 @@ class OnnxWriter {
       case LayerKind::kLstm:
       case LayerKind::kGru:
         return recurrent(face, name, in);
+      case LayerKind::kFusion:
+        if (face.spec.fusion != Fusion::kConv) return in;  // of equal features
+        return {node("Conv", {image(in, face.input), weight(name + ".weight")}, {{"kernel_shape", OnnxShape{1, 1}}})};
     }
     return in;
   }

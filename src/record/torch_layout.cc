@@ -46,6 +46,8 @@ const char* word_of(LayerKind kind) {
       return "lstm";
     case LayerKind::kGru:
       return "gru";
+    case LayerKind::kFusion:
+      return "conv";  // see fusion()
   }
   return "?";
 }
@@ -58,6 +60,11 @@ bool is_norm(LayerKind kind) {
 bool shares_name(const LayerFace& face, const LayerFace* before) {
   return is_norm(face.spec.kind) && before && before->spec.kind == LayerKind::kConv && !face.name.empty() &&
          face.spec.name.empty();
+}
+
+// A fusion by shares leaves equal features as they are.
+bool hands_on(const LayerFace& face) {
+  return face.spec.kind == LayerKind::kFusion && face.spec.fusion != Fusion::kConv;
 }
 
 class TorchWriter {
@@ -76,7 +83,11 @@ class TorchWriter {
     Json layers = Json::array();
     const LayerFace* before = nullptr;
     for (const LayerFace& face : faces) {
-      layers.push_back(layer(face, torch_name(face, before)));
+      if (hands_on(face)) {
+        ++used_;
+      } else {
+        layers.push_back(layer(face, torch_name(face, before)));
+      }
       before = &face;
     }
     return layers;
@@ -121,6 +132,11 @@ class TorchWriter {
         break;
       case LayerKind::kResidual:
         residual(face, json);
+        break;
+      case LayerKind::kFusion:
+        json["stride"] = {1, 1};
+        json["pad"] = {0, 0, 0, 0};
+        fusion(face, name);
         break;
       case LayerKind::kGlobalMean:
       case LayerKind::kRelu:
@@ -207,6 +223,20 @@ class TorchWriter {
     }
     add(name + ".weight", {shape[3], shape[2], shape[0], shape[1]}, result);
     if (has(face, "bias")) add(name + ".bias", {shape[3]}, values(face, "bias"));
+  }
+
+  // Outside training one extractor's features take both places, so the two halves of the weights add up:
+  // [1][1][2 in][out] -> [out][in][1][1].
+  void fusion(const LayerFace& face, const std::string& name) {
+    const std::size_t channels = face.input.channels;
+    const std::span<const float> weight = values(face, "weight");
+    std::vector<float> sum(channels * channels);
+    for (std::size_t i = 0; i < channels; ++i) {
+      for (std::size_t o = 0; o < channels; ++o) {
+        sum[o * channels + i] = weight[i * channels + o] + weight[(channels + i) * channels + o];
+      }
+    }
+    add(name + ".weight", {face.input.channels, face.input.channels, 1, 1}, sum);
   }
 
   void norm(const LayerFace& face, const std::string& name) {

@@ -294,7 +294,11 @@ Result<std::uint64_t> LocalSolver::train_own_model(const TrainTask& task, const 
 
 void LocalSolver::freeze_received(const Objective& objective) {
   executor_.thaw();
-  if (const double weight = objective.output_match(); weight > 0) executor_.freeze(output_match_.hook(weight));
+  if (const double weight = objective.output_match(); weight > 0) {
+    executor_.freeze(output_match_.hook(weight));
+  } else if (executor_.network().fuses()) {
+    executor_.freeze();
+  }
 }
 
 void LocalSolver::begin_fixed_rows(const SampleView& view) {

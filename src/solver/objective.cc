@@ -23,6 +23,10 @@ std::vector<Choice> choices() {
        [](const ObjectiveOptions& options) { return make_dynamic(options.alpha); }},
       {{"mmd", "holds the client's outputs near those of the model it received (FedMMD)", {"lambda"}},
        [](const ObjectiveOptions& options) { return make_mmd(options.lambda); }},
+      {{"fusion",
+        "joins the client's features with those of the extractor it received (FedFusion)",
+        {"fusion", "share-smoothing"}},
+       [](const ObjectiveOptions&) { return make_fusion_objective(); }},
   };
 }
 

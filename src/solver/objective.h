@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/catalogue_entry.h"
 #include "base/result.h"
+#include "model/layer_spec.h"
 
 namespace muster {
 
@@ -21,6 +23,8 @@ struct ObjectiveOptions {
   double alpha = 0.1;             // dynamic
   std::string control = "steps";  // control-variate: steps (option II) | gradient (option I)
   double lambda = 0.1;            // mmd
+  std::string fusion = "conv";    // fusion: conv | multi | single
+  double share_smoothing = 0.9;   // fusion: how much of its shares the server keeps in a round
 };
 
 // The extra term of one task. `drift` is meaningful only if has_drift.
@@ -78,5 +82,9 @@ std::unique_ptr<Objective> make_prox(double mu);
 std::unique_ptr<Objective> make_control_variate(bool from_gradient);
 std::unique_ptr<Objective> make_dynamic(double alpha);
 std::unique_ptr<Objective> make_mmd(double lambda);
+std::unique_ptr<Objective> make_fusion_objective();
+
+// Which variant of its network the objective trains; nothing: the network as it is.
+[[nodiscard]] std::optional<Fusion> fusion_of(const ObjectiveOptions& options);
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "grouping/principal_components.h"
+#include "solver/training_flops.h"
 
 namespace muster {
 namespace {
@@ -74,10 +75,10 @@ void ProfileCollector::add(std::size_t index, ProfileReply& reply) {
   if (!profiles.labels.values.empty()) std::ranges::copy(told->labels, profiles.labels.row(row).begin());
   profiles.bytes_up += each_.up;
   collected_.samples_trained += told->samples_trained;
-  // Per multiply-add of the forward pass: 6 operations to train on a sample, 2 to evaluate one.
+  // 2 operations per multiply-add to evaluate a sample.
   const double flops =
-      static_cast<double>(network_->forward_macs()) *
-      (6.0 * static_cast<double>(told->samples_trained) + 2.0 * static_cast<double>(told->samples_evaluated));
+      training_flops(*network_) * static_cast<double>(told->samples_trained) +
+      2.0 * static_cast<double>(network_->forward_macs()) * static_cast<double>(told->samples_evaluated);
   collected_.slowest_flops = std::max(collected_.slowest_flops, flops);
 }
 

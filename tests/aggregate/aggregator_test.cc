@@ -231,6 +231,26 @@ TEST(ServerOptimizer, TakesThreeStepsByHand) {
   }
 }
 
+TEST(Smoothed, ARangeKeepsMostOfWhatItWasAndTheRestDoesNot) {
+  AggregatorSizes of = sizes(4, 4, 3);
+  of.smoothed = {.offset = 1, .size = 2, .keep = 0.9};
+  auto made = make_aggregator({}, of);
+  ASSERT_TRUE(made.ok());
+  std::vector<float> model{1, 2, 3, 4};
+  (*made)->begin(model);
+  (*made)->add(update(0, {11, 12, 13, 14}, 5));
+  (*made)->finish(model);
+  EXPECT_FLOAT_EQ(model[0], 11);
+  EXPECT_FLOAT_EQ(model[1], 3);  // 0.1 * 12 + 0.9 * 2
+  EXPECT_FLOAT_EQ(model[2], 4);
+  EXPECT_FLOAT_EQ(model[3], 14);
+  const std::vector<float> before = model;
+  (*made)->begin(model);
+  (*made)->add(all_dropped(0));
+  (*made)->finish(model);
+  EXPECT_EQ(model, before);
+}
+
 // Two rounds of a server with ten clients, at half the rate.
 TEST(ControlVariateServer, FollowsTheFormulaForTwoRounds) {
   auto made = make_aggregator({.global = "control-variate", .server_learning_rate = 0.5}, sizes(1, 2, 10));

@@ -155,6 +155,10 @@ class RandomComposition {
   void draw_training() {
     const std::string objective = any_name(objectives());
     set("local.objective", objective);
+    if (objective == "fusion") {  // which finds no features in the one layer of the others
+      set("model.name", "mlp");
+      set("model.hidden", "[5]");
+    }
     if (chance(0.2)) set("local.steps", number(1, 3));
     if (chance(0.15)) set("local.momentum", "0.5");
     if (chance(0.1)) set("local.keep-optimizer", "true");

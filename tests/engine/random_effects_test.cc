@@ -38,6 +38,8 @@ const Quiet kQuiet[] = {
     {"aggregation.shared", "there may be one group only"},
     {"local.objective", "a proximal term is zero in the first step",
      [](const Recipe& r) { return r.local.steps == 1u; }},
+    {"local.lambda", "so is a discrepancy", [](const Recipe& r) { return r.local.steps == 1u; }},
+    {"local.share-smoothing", "so is the slope of a share", [](const Recipe& r) { return r.local.steps == 1u; }},
     {"faults.stragglers", "the few stragglers may be drawn in no round"},
 };
 

@@ -19,6 +19,7 @@ struct Case {
   Shape shape;
   std::uint32_t classes;
   bool batch_statistics = false;  // a sample's gradient depends on the others
+  std::optional<Fusion> fusion = {};
 };
 
 void PrintTo(const Case& tested, std::ostream* out) {
@@ -70,6 +71,14 @@ std::vector<Case> cases() {
        own({{"embedding 11 9"}, {"lstm 18 sequence"}, {"dropout 0.1"}, {"gru 7 sequence"}, {"gru 17"}}),
        {1, 5, 1},
        3},
+      {"fusion_conv", {.name = "cnn", .hidden = {20}, .channels = {5, 9}}, {18, 16, 3}, 5, false, Fusion::kConv},
+      {"fusion_multi",
+       own({{"conv 18 3 pad same"}, {"batch-norm"}, {"relu"}, {"dropout 0.2"}, {"dense 12"}, {"relu"}}),
+       {9, 8, 3},
+       3,
+       true,
+       Fusion::kMulti},
+      {"fusion_single", {.name = "lstm", .units = 18}, {1, 5, 9}, 2, false, Fusion::kSingle},
   };
 }
 
@@ -82,10 +91,18 @@ std::vector<float> stored(const Executor& executor) {
 class EveryNetwork : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    auto made = make_network(GetParam().options, GetParam().shape, GetParam().classes);
+    auto made = make_network(GetParam().options, GetParam().shape, GetParam().classes, GetParam().fusion);
     ASSERT_TRUE(made.ok()) << made.error().message;
     network_ = std::move(made).value();
     flat_ = random_parameters(*network_, 1);
+  }
+
+  // A network that fuses trains beside a frozen copy.
+  Executor executor_for(std::uint32_t max_batch) const {
+    Executor executor(network_, max_batch);
+    executor.load(flat_);
+    if (network_->fuses()) executor.freeze();
+    return executor;
   }
 
   // Some steps with batches on both sides of every choice by size.
@@ -106,15 +123,15 @@ class EveryNetwork : public ::testing::TestWithParam<Case> {
 TEST_P(EveryNetwork, LoadAndStoreRoundTrip) {
   for (const Isa isa : available_isas()) {
     const UseIsa use(isa);
-    Executor executor(network_, 2);
+    Executor executor = executor_for(2);
     executor.load(flat_);
     EXPECT_EQ(stored(executor), flat_) << name(isa);
   }
 }
 
 TEST_P(EveryNetwork, EqualInputsGiveEqualBits) {
-  Executor fresh(network_, 17);
-  Executor used(network_, 32);
+  Executor fresh = executor_for(17);
+  Executor used = executor_for(32);
   fill_batch(used, 32, 99);
   used.load(flat_);
   used.train(32, {.learning_rate = 0.5f});
@@ -126,7 +143,7 @@ TEST_P(EveryNetwork, EqualInputsGiveEqualBits) {
 
 TEST_P(EveryNetwork, StepsDoNotAllocate) {
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam}) {
-    Executor executor(network_, 17);
+    Executor executor = executor_for(17);
     std::vector<float> out(network_->size());
     const auto task = [&] {
       executor.load(flat_);
@@ -169,10 +186,11 @@ struct SeenOutputs {
 // The frozen copy sees the same batch, the same draws of dropout and the statistics of the batch, so both outputs are
 // equal bit for bit until the first step.
 TEST_P(EveryNetwork, AFrozenCopySeesTheBatchAndLeavesTheStepsAlone) {
-  Executor plain(network_, 17);
+  if (network_->fuses()) return;  // always has one
+  Executor plain = executor_for(17);
   const std::vector<float> alone = train(plain);
   SeenOutputs seen;
-  Executor executor(network_, 17);
+  Executor executor = executor_for(17);
   executor.load(flat_);
   executor.freeze(seen.hook());
   EXPECT_EQ(train(executor), alone);
@@ -189,7 +207,8 @@ TEST_P(EveryNetwork, AFrozenCopySeesTheBatchAndLeavesTheStepsAlone) {
 }
 
 TEST_P(EveryNetwork, StepsBesideAFrozenCopyDoNotAllocate) {
-  Executor executor(network_, 17);
+  if (network_->fuses()) return;  // always has one
+  Executor executor = executor_for(17);
   const auto task = [&] {
     executor.load(flat_);
     executor.freeze({[](void*, const OutputPair& outputs) { outputs.gradient[0] += 0.5f; }, nullptr});
@@ -205,7 +224,7 @@ TEST_P(EveryNetwork, StepsBesideAFrozenCopyDoNotAllocate) {
 }
 
 TEST_P(EveryNetwork, GradientLeavesTheModelAndEvaluateToo) {
-  Executor executor(network_, 9);
+  Executor executor = executor_for(9);
   executor.load(flat_);
   fill_batch(executor, 9, 1);
   std::vector<float> gradient(network_->parameters());
@@ -220,7 +239,7 @@ TEST_P(EveryNetwork, GradientIsTheMeanOfItsParts) {
   for (const Isa isa : available_isas()) {
     const UseIsa use(isa);
     constexpr std::uint32_t kBatch = 18;
-    Executor executor(network_, kBatch);
+    Executor executor = executor_for(kBatch);
     executor.load(flat_);
     fill_batch(executor, kBatch, 5);
     const std::size_t size = network_->input().size();
@@ -248,7 +267,7 @@ TEST_P(EveryNetwork, GradientIsTheMeanOfItsParts) {
 }
 
 TEST_P(EveryNetwork, DivergenceLeavesNoTrace) {
-  Executor executor(network_, 17);
+  Executor executor = executor_for(17);
   const std::vector<float> clean = train(executor);
   for (const std::uint32_t batch : {17u, 3u, 8u, 1u}) {
     executor.load(std::vector<float>(network_->size(), std::numeric_limits<float>::quiet_NaN()));
@@ -264,7 +283,7 @@ TEST_P(EveryNetwork, InstructionSetsAgree) {
   std::vector<float> reference;
   for (const Isa isa : available_isas()) {
     const UseIsa use(isa);
-    Executor executor(network_, 17);
+    Executor executor = executor_for(17);
     const std::vector<float> result = train(executor, {17, 3});
     if (reference.empty()) reference = result;
     for (std::size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], reference[i], 2e-4) << name(isa) << " " << i;

@@ -62,11 +62,16 @@ inline std::vector<float> random_parameters(const Network& network, std::uint32_
 }
 
 // Two directions per tensor: along the gradient (strong signal, sees wrong magnitudes) and along random signs (sees
-// values in wrong places). The loss is in training mode: statistics of the batch. `tolerance` is relative to the norms.
+// values in wrong places). The loss is in training mode: statistics of the batch; a fusion's frozen extractor is
+// another one. `tolerance` is relative to the norms.
 inline void check_gradient(const std::shared_ptr<const Network>& network, std::uint32_t batch, double step = 2e-3,
                            double tolerance = 2e-2) {
   SCOPED_TRACE(::testing::Message() << "isa " << std::string(name(current_isa())) << ", batch " << batch);
   Executor executor(network, batch + 3);
+  if (network->fuses()) {
+    executor.load(random_parameters(*network, 4));
+    executor.freeze();
+  }
   const std::vector<float> flat = random_parameters(*network, 1);
   executor.load(flat);
   fill_batch(executor, batch, 2);

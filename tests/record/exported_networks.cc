@@ -67,6 +67,9 @@ const std::vector<ExportedCase>& exported_cases() {
       {"vectors", {.name = "layers", .layers = layers_on_vectors()}, {1, 1, 9}},
       {"odd-images", {.name = "layers", .layers = layers_on_odd_images()}, {14, 11, 2}},
       {"gru", {.name = "layers", .layers = LayerList{{"gru 4"}}}, {1, 6, 3}},
+      {"fusion", {.name = "cnn", .hidden = {8}, .channels = {4, 6}}, {16, 18, 3}, 3, Fusion::kConv},
+      {"fusion-of-states", {.name = "lstm", .units = 6}, {1, 5, 4}, 3, Fusion::kConv},
+      {"fusion-by-shares", {.name = "mlp", .hidden = {5, 4}}, {6, 5, 2}, 3, Fusion::kMulti},
   };
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct ExportedCase {
   ModelOptions options;
   Shape input;
   std::uint32_t classes = 3;
+  std::optional<Fusion> fusion = {};
 };
 const std::vector<ExportedCase>& exported_cases();
 

@@ -34,7 +34,7 @@ struct OwnResult {
 std::map<std::string, OwnResult> write_cases(const ScratchFolder& folder, Kinds kinds) {
   std::map<std::string, OwnResult> ours;
   for (const ExportedCase& one : exported_cases()) {
-    const auto network = make_network(one.options, one.input, one.classes);
+    const auto network = make_network(one.options, one.input, one.classes, one.fusion);
     EXPECT_TRUE(network.ok()) << one.name << ": " << network.error().message;
     if (!network.ok()) continue;
     if (kinds != Kinds::kAll && has_recurrent((*network)->description()) != (kinds == Kinds::kRecurrent)) continue;
@@ -196,7 +196,7 @@ json.dump(results, open("results.json", "w"))
 
 // Fields below by the numbers of onnx.proto.
 std::string graph_of(const ExportedCase& one) {
-  const auto network = make_network(one.options, one.input, one.classes);
+  const auto network = make_network(one.options, one.input, one.classes, one.fusion);
   const auto bytes = to_onnx(**network, random_weights(**network), {"muster", "0"}, {});
   return protobuf_all(*bytes, 7).front();
 }

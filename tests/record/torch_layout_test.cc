@@ -18,7 +18,7 @@ TEST(TorchLayout, PyTorchComputesTheSameLogits) {
   folder.write("loader.py", python_of_the_page(0));
   std::map<std::string, std::vector<float>> ours;
   for (const ExportedCase& one : exported_cases()) {
-    const auto network = make_network(one.options, one.input, one.classes);
+    const auto network = make_network(one.options, one.input, one.classes, one.fusion);
     ASSERT_TRUE(network.ok()) << one.name << ": " << network.error().message;
     const std::vector<float> flat = random_weights(**network);
     const TorchNetwork torch = to_torch(**network, flat);
@@ -57,7 +57,8 @@ json.dump(logits, open("logits.json", "w"))
 
 TEST(TorchLayout, HasEveryValueOnce) {
   for (const ExportedCase& one : exported_cases()) {
-    const auto network = make_network(one.options, one.input, one.classes);
+    if (one.fusion) continue;  // its values are added up
+    const auto network = make_network(one.options, one.input, one.classes, one.fusion);
     ASSERT_TRUE(network.ok()) << one.name;
     const std::vector<float> flat = random_weights(**network);
     TorchNetwork torch = to_torch(**network, flat);
@@ -69,6 +70,31 @@ TEST(TorchLayout, HasEveryValueOnce) {
     EXPECT_EQ(torch.flat, ours) << one.name;
     EXPECT_TRUE(nlohmann::json::parse(torch.layers).is_array());
   }
+}
+
+// Outside training the two extractors are one.
+TEST(TorchLayout, AFusionIsOneConvolutionOrNothing) {
+  const ModelOptions options{.name = "mlp", .hidden = {2}};
+  const Shape input{1, 1, 1};
+  const auto conv = *make_network(options, input, 2, Fusion::kConv);
+  std::vector<float> flat(conv->size());
+  const ParameterRange weights = conv->fusion();
+  for (std::size_t i = 0; i < weights.size; ++i) flat[weights.offset + i] = static_cast<float>(1 << i);
+  const TorchNetwork torch = to_torch(*conv, flat);
+  const auto found = std::ranges::find(torch.tensors, "fusion.weight", &ParameterTensor::name);
+  ASSERT_NE(found, torch.tensors.end());
+  EXPECT_EQ(found->shape, (std::vector<std::uint32_t>{2, 2, 1, 1}));
+  // [in][out] 1 2 4 8 of the trained and 16 32 64 128 of the frozen features, added up and turned round.
+  EXPECT_EQ(std::vector<float>(torch.flat.begin() + static_cast<std::ptrdiff_t>(found->range.offset),
+                               torch.flat.begin() + static_cast<std::ptrdiff_t>(found->range.offset + 4)),
+            (std::vector<float>{17, 68, 34, 136}));
+
+  const auto plain = *make_network(options, input, 2);
+  const auto shares = *make_network(options, input, 2, Fusion::kMulti);
+  const TorchNetwork alone = to_torch(*plain, std::vector<float>(plain->size(), 1));
+  const TorchNetwork fused = to_torch(*shares, std::vector<float>(shares->size(), 1));
+  EXPECT_EQ(fused.layers, alone.layers);
+  EXPECT_EQ(fused.flat, alone.flat);
 }
 
 TEST(TorchLayout, TwoTensorsOfOneNameAreRefused) {

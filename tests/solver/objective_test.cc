@@ -28,7 +28,7 @@ TEST(Objectives, AreAllMadeByName) {
     EXPECT_FALSE(entry.summary.empty()) << entry.name;
     names.push_back(entry.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"plain", "prox", "control-variate", "dynamic", "mmd"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"plain", "prox", "control-variate", "dynamic", "mmd", "fusion"}));
   EXPECT_TRUE((*make_objective({.name = "control-variate", .control = "gradient"}))->wants_full_gradient());
   EXPECT_FALSE((*make_objective({.name = "control-variate", .control = "steps"}))->wants_full_gradient());
   const auto unknown = make_objective({.name = "proxy"});
@@ -36,7 +36,7 @@ TEST(Objectives, AreAllMadeByName) {
   EXPECT_EQ(
       unknown.error().message,
       "local.objective: unknown objective 'proxy' (did you mean 'prox'?); accepted: plain, prox, control-variate, "
-      "dynamic, mmd");
+      "dynamic, mmd, fusion");
 }
 
 }  // namespace
