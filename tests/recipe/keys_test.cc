@@ -50,6 +50,11 @@ const std::vector<Recipe>& bases() {
     again.grouping.method = "qcid";
     again.plan.regroup.every = 2;
     add(again);
+    Recipe shares;  // of features that are joined
+    shares.local.objective.name = "fusion";
+    shares.local.objective.fusion = "multi";
+    shares.model.name = "mlp";
+    add(shares);
     for (const Key& key : recipe_key_table()) {
       for (const std::string& value : values_of(key)) {
         Recipe recipe;
