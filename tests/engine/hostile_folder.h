@@ -415,7 +415,8 @@ inline bool small_enough(const Recipe& recipe) {
          at_most(recipe.data.samples_min, 500) && recipe.local.epochs <= 4 && at_most(recipe.local.steps, 50) &&
          at_most(recipe.profile.steps, 50) && at_most(recipe.profile.epochs, 4) && recipe.training.passes <= 7 &&
          recipe.training.group_rounds <= 7 && (recipe.data.source == "synthetic" || recipe.data.source == "blobs") &&
-         recipe.model.name == "softmax";
+         (recipe.model.name == "softmax" || (recipe.model.name == "mlp" && recipe.model.hidden.size() <= 2 &&
+                                             std::ranges::all_of(recipe.model.hidden, [](auto w) { return w <= 64; })));
 }
 
 // Writes the content to `folder`, resumes the run for a few rounds, and reads its weights back as `export` does.
