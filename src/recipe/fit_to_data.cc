@@ -108,6 +108,9 @@ std::string fit_network(Recipe& recipe, Shape shape, std::uint32_t classes) {
   if (shape.tokens > 0) {
     fitted.model.name = "layers";
     fitted.model.layers = LayerList{{"embedding 8"}, {"lstm 64"}};
+  } else if (std::ranges::find(recipe.local.personal, "norm") != recipe.local.personal.end()) {
+    fitted.model.name = "layers";  // clients keep its normalisation to themselves, so there must be some
+    fitted.model.layers = LayerList{{"dense 128"}, {"batch-norm"}, {"relu"}};
   } else {
     fitted.model.name = shape.height == 1 && shape.width > 1 ? "lstm" : "mlp";
   }
