@@ -66,6 +66,12 @@ std::list<Choice> built_in() {
         .summary = "mean of the models, corrected by accumulated updates (FedDyn)",
         .pairs_with = "dynamic"},
        [](const AggregationOptions&, const AggregatorSizes& sizes) { return make_dynamic_server(sizes); }},
+      {{.name = "inverse-distance",
+        .summary = "mean of the models, the nearer to their plain mean the more weight (IDA)",
+        .keys = {"norm"}},
+       [](const AggregationOptions& options, const AggregatorSizes& sizes) {
+         return make_inverse_distance(options.norm == "l2" ? ModelNorm::kL2 : ModelNorm::kL1, sizes);
+       }},
       {{.name = "slots",
         .summary = "groups take turns at a few models, which are averaged every `window` rounds (FedSeqInter)",
         .keys = {"window"},
@@ -74,7 +80,7 @@ std::list<Choice> built_in() {
        {}},
       {{.name = "none",
         .summary = "no merging: every group keeps its own model",
-        .keys = {"mixing", "shared", "start"},
+        .keys = {"mixing", "mixing-normalize", "shared", "start"},
         .models = ModelKeeping::kPerGroup},
        {}},
   };

@@ -47,7 +47,9 @@ struct AggregationOptions {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double tau = 1e-3;
+  std::string norm = "l1";              // inverse-distance: how far a model is from the mean: l1 | l2
   double mixing = 0;                    // none: how far groups' models move towards each other after a round
+  bool mixing_normalize = true;         // none: mixed models are means again, and do not grow
   std::vector<std::string> shared;      // none: parts of the model that are one for all groups
   std::string start = "shared";         // none: where models of groups formed by an event begin: shared | members
   std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
@@ -166,5 +168,7 @@ std::unique_ptr<Aggregator> make_server_optimizer(ServerRule rule, const Aggrega
 std::unique_ptr<Aggregator> make_control_variate_server(double server_learning_rate, const AggregatorSizes& sizes);
 std::unique_ptr<Aggregator> make_dynamic_server(const AggregatorSizes& sizes);
 std::unique_ptr<Aggregator> make_smoothed(std::unique_ptr<Aggregator> inside, const SmoothedRange& range);
+enum class ModelNorm { kL1, kL2 };
+std::unique_ptr<Aggregator> make_inverse_distance(ModelNorm norm, const AggregatorSizes& sizes);
 
 }  // namespace muster

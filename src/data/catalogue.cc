@@ -477,7 +477,7 @@ std::vector<CatalogueEntry> data_sources() {
         entries.emplace_back(CatalogueEntry{std::string(source.name), std::string(source.summary), {}});
     if (source.kind != SourceKind::kGenerated) entry.keys.push_back("path");
     if (!source.name.starts_with("synthetic")) {
-      entry.keys.insert(entry.keys.end(), {"partition", "merge-test", "augment", "normalize"});
+      entry.keys.insert(entry.keys.end(), {"partition", "merge-test", "augment", "augment-minority", "normalize"});
     }
     entry.keys.insert(entry.keys.end(), source.own_keys.begin(), source.own_keys.end());
     entry.keys.insert(entry.keys.end(), {"clients", "test-fraction", "validation-fraction", "edges", "exemplars"});

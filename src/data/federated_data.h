@@ -104,6 +104,7 @@ struct DataOptions {
   std::uint32_t exemplars = 0;    // per class, taken from the test set for the server
   bool fewer_exemplars = false;   // as many of them as the rarest class has, with a note, instead of an error
   bool augment = false;           // random crop (padding 4) and flip, for training images
+  double augment_minority = 0;    // copies of rare classes, changed a little: (mean / count)^this as many; 0 = none
   std::optional<bool> normalize;  // standardise on the training part; default: what the source is used with
   std::string label = "label";    // csv column or npz array
   std::string client = "client";

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "data/edges.h"
+#include "data/minority_copies.h"
 #include "data/partition.h"
 #include "data/partitions/laws.h"
 #include "data/shown_text.h"
@@ -221,6 +222,9 @@ class Divider {
     set_global_test();
     data_->global_validation_ = rows_of_all(data_->validation_index_);
     MUSTER_TRY(take_exemplars());
+    if (options_.augment_minority > 0) {
+      MUSTER_TRY(add_minority_copies(options_.augment_minority, seed_, data_->raw_.train, data_->train_index_));
+    }
     MUSTER_TRY(check_edges(options_.edges, data_->clients()));
     data_->edges_ = options_.edges;
     data_->law_ = law_;

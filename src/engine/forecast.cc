@@ -193,7 +193,7 @@ FirstRound tell_round(const Recipe& recipe, Parts& parts, Forecast& found) {
   FirstRound round;
   const Federation& federation = *parts.federation;
   const bool share = !recipe.plan.sample_groups || std::holds_alternative<double>(recipe.plan.sample_groups->value);
-  if (found.groups) {
+  if (found.groups && !parts.groups->rejoins()) {
     round = first_round(recipe, recipe.plan, federation, parts.groups->grouping(), parts.groups->cov());
     found.groups_per_round = static_cast<std::uint32_t>(round.work.drawn.size());
   } else if (share && federation.roster().anybody(1)) {

@@ -9,8 +9,8 @@ namespace {
 
 class GroupModels final : public Models {
  public:
-  GroupModels(double mixing, std::vector<float> initial, SharedParts parts)
-      : mixing_(mixing), parts_(std::move(parts)), shared_(std::move(initial)) {}
+  GroupModels(double mixing, std::vector<float> initial, SharedParts parts, bool normalize)
+      : mixing_(mixing), normalize_(normalize), parts_(std::move(parts)), shared_(std::move(initial)) {}
 
   void begin(std::uint32_t, std::size_t) override { part_mean_.reset(count_of(parts_.ranges)); }
   std::span<const float> start(GroupId group, std::size_t) const override { return of(group); }
@@ -84,13 +84,15 @@ class GroupModels final : public Models {
     }
     for (std::uint32_t g = 0; g < count; ++g) {
       const std::span<float> row = models_.row(g);
+      const double weight = normalize_ ? 1 + pulls - pull[g] : 1;
       for (std::size_t i = 0; i < row.size(); ++i) {
-        row[i] = static_cast<float>((row[i] + total[i] - pull[g] * row[i]) / (1 + pulls - pull[g]));
+        row[i] = static_cast<float>((row[i] + total[i] - pull[g] * row[i]) / weight);
       }
     }
   }
 
   double mixing_;
+  bool normalize_;
   SharedParts parts_;
   Rows<float> models_;
   std::vector<float> shared_;  // their mean
@@ -100,8 +102,9 @@ class GroupModels final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial, SharedParts parts) {
-  return std::make_unique<GroupModels>(mixing, std::move(initial), std::move(parts));
+std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial, SharedParts parts,
+                                          bool normalize) {
+  return std::make_unique<GroupModels>(mixing, std::move(initial), std::move(parts), normalize);
 }
 
 }  // namespace muster

@@ -18,6 +18,13 @@ Json ids_of(std::span<const ClientId> clients) {
   return list;
 }
 
+Json in_json(const Agreement& truth) {
+  return {{"correct", truth.correct},
+          {"clients", truth.clients},
+          {"adjusted_rand", truth.adjusted_rand},
+          {"mutual_information", truth.mutual_information}};
+}
+
 }  // namespace
 
 std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
@@ -37,12 +44,7 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
                        {"reveals", formed.profile->reveals()}};
     if (const auto epsilon = formed.profile->epsilon()) line["profile"]["epsilon"] = *epsilon;
   }
-  if (const auto found = oracle ? oracle->truth(grouping) : std::nullopt) {
-    line["truth"] = {{"correct", found->correct},
-                     {"clients", found->clients},
-                     {"adjusted_rand", found->adjusted_rand},
-                     {"mutual_information", found->mutual_information}};
-  }
+  if (const auto found = oracle ? oracle->truth(grouping) : std::nullopt) line["truth"] = in_json(*found);
   if (!formed.notes.empty()) line["notes"] = formed.notes;
   line["idle"] = ids_of(grouping.idle());
   if (grouping.count() <= kListedGroups) {
@@ -52,12 +54,15 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
   return json_text(line);
 }
 
-std::string newcomers_line(std::uint32_t round, std::string_view method, const std::vector<PlacedClient>& placed) {
+std::string newcomers_line(std::uint32_t round, std::string_view method, const std::vector<PlacedClient>& placed,
+                           const std::optional<Agreement>& truth) {
   Json list = Json::array();
   for (const auto& [client, placement] : placed) {
     list.push_back({{"client", client.value}, {"group", placement.group}, {"dissimilarity", placement.dissimilarity}});
   }
-  return json_text(Json{{"round", round}, {"method", method}, {"why", "newcomers"}, {"placed", list}});
+  Json line{{"round", round}, {"method", method}, {"why", "newcomers"}, {"placed", list}};
+  if (truth) line["truth"] = in_json(*truth);
+  return json_text(line);
 }
 
 }  // namespace muster

@@ -29,7 +29,9 @@ struct PlacedClient {
   ClientId client;
   Placement placement;
 };
+// `truth`: how far all groups are the planted clusters afterwards, where that is known.
 [[nodiscard]] std::string newcomers_line(std::uint32_t round, std::string_view method,
-                                         const std::vector<PlacedClient>& placed);
+                                         const std::vector<PlacedClient>& placed,
+                                         const std::optional<Agreement>& truth = {});
 
 }  // namespace muster

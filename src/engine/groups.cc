@@ -10,6 +10,7 @@
 #include "engine/saved_model.h"
 #include "plan/schedule.h"
 #include "recipe/attendance.h"
+#include "recipe/choices.h"
 
 namespace muster {
 
@@ -18,14 +19,22 @@ Groups::Groups(const Recipe& recipe, Federation& federation, const Oracle* oracl
   const AggregationEntry* const aggregation = find_aggregation(recipe.aggregation.global);
   separate_models_ = aggregation && aggregation->models == ModelKeeping::kPerGroup;
   samples_by_cov_ = samples_by_cov(recipe.plan.sampling);
+  seeded_ = seeds_models(recipe);
+  rejoins_ = muster::rejoins(recipe);
 }
 
-Result<std::unique_ptr<Groups>> Groups::make(const Recipe& recipe, Federation& federation, const Oracle* oracle) {
+Result<std::unique_ptr<Groups>> Groups::make(const Recipe& recipe, Federation& federation, const Oracle* oracle,
+                                             const std::filesystem::path& sent) {
   // What the network must have for the profiles, before anything trains.
   MUSTER_TRY(federation.profile_kind().width(federation.network(), 1));
   std::unique_ptr<Groups> made(new Groups(recipe, federation, oracle));
   made->event_ = make_regroup_event(recipe.plan.regroup);
   MUSTER_ASSIGN(made->rule_, make_newcomer_rule(newcomer_rule_of(recipe), recipe.seed));
+  if (remembers_sent(recipe)) {
+    made->sent_ = std::make_unique<SentModels>(
+        ClientStateOptions{.folder = sent, .memory_limit_bytes = std::uint64_t{recipe.local.state_limit_mb} << 20},
+        made->drawn_model({}));
+  }
   return made;
 }
 
@@ -38,13 +47,21 @@ std::string_view Groups::due(std::uint32_t round) const {
   return round > 1 && regroup_before(recipe_.plan.regroup, round) ? "regroup-every" : "";
 }
 
-std::vector<float> Groups::profile_start() const {
+std::vector<float> Groups::drawn_model(const StreamKey& key) const {
   const Network& network = federation_.network();
-  std::vector<float> start(network.size());
-  Stream stream(
-      {.seed = recipe_.seed, .purpose = Purpose::kInitialise, .part = federation_.profile_kind().start_part()});
-  network.initialise(start, stream);
-  return start;
+  std::vector<float> model(network.size());
+  Stream stream({.seed = recipe_.seed, .purpose = Purpose::kInitialise, .id = key.id, .part = key.part});
+  network.initialise(model, stream);
+  return model;
+}
+
+std::vector<float> Groups::profile_start() const {
+  return drawn_model({.part = federation_.profile_kind().start_part()});
+}
+
+std::uint32_t Groups::wanted_groups(std::uint32_t round, std::uint32_t clients) const {
+  return recipe_.plan.groups ? scheduled_groups(*recipe_.plan.groups, round, std::max(1u, clients))
+                             : recipe_.grouping.groups.value_or(1);
 }
 
 Result<ClientProfiles> Groups::ask(const ProfileRequest& request, GroupsFormed& formed) {
@@ -67,6 +84,22 @@ GroupsFormed Groups::form_everyone(std::uint32_t round, std::string_view why) {
   formed_for_ = round;
   waits_ = true;
   GroupsFormed formed{.anew = true};
+  formed.line = line(round, why, formed);
+  return formed;
+}
+
+// As many groups as are wanted, all empty, each with an initialisation of its own; the first has the run's (IFCA).
+GroupsFormed Groups::form_seeded(std::uint32_t round, std::string_view why) {
+  const auto there = static_cast<std::uint32_t>(federation_.roster().present(round).size());
+  const std::uint32_t count = wanted_groups(round, there);
+  GroupsFormed formed{.anew = true, .starts = Rows<float>(count, federation_.network().size())};
+  Grouping empty;
+  for (std::uint32_t g = 0; g < count; ++g) {
+    empty.add({});
+    std::ranges::copy(drawn_model({.id = g}), formed.starts.row(g).begin());
+  }
+  take(std::move(empty));
+  formed_for_ = round;
   formed.line = line(round, why, formed);
   return formed;
 }
@@ -107,6 +140,7 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std
     return formed;
   }
   if (event_ && formed_for_ == 0) return form_everyone(round, why);
+  if (seeded_) return form_seeded(round, why);
   MUSTER_ASSIGN(const Told told, listen(round, formed));
   Status status = form_from(round,
                             {.samples = told.samples,
@@ -126,6 +160,7 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std
         for (std::size_t i = 0; i < means_.width; ++i) start[i] += means_.row(g)[i];
       }
     }
+    if (federation_.profile_kind().directs_start() && sent_) remember(told);
   } else if (formed.dropped.empty()) {
     return std::move(status).error();
   } else {
@@ -136,6 +171,16 @@ Result<GroupsFormed> Groups::form(std::uint32_t round, std::string_view why, std
   }
   formed.line = line(round, why, formed);
   return formed;
+}
+
+// What clients trained for their profile counts as what they sent.
+void Groups::remember(const Told& told) {
+  for (std::uint32_t k = 0; k < told.samples.size(); ++k) {
+    if (told.samples[k] == 0) continue;
+    std::vector<float> model = told.start;
+    for (std::size_t i = 0; i < told.vectors.width; ++i) model[i] += told.vectors.row(k)[i];
+    sent_->remember({k}, model);
+  }
 }
 
 namespace {
@@ -184,7 +229,7 @@ Status Groups::form_from(std::uint32_t round, const GroupingInput& input, Groups
   GroupingCall call{.seed = recipe_.seed, .round = round};
   if (recipe_.plan.groups) {
     const auto present = static_cast<std::uint32_t>(input.samples.size() - std::ranges::count(input.samples, 0u));
-    call.groups = scheduled_groups(*recipe_.plan.groups, round, std::max(1u, present));
+    call.groups = wanted_groups(round, present);
   }
   FormedGroups groups;
   {
@@ -260,6 +305,7 @@ void Groups::save(Checkpoint& checkpoint) const {
   checkpoint.put_doubles("group-cov", cov_);
   checkpoint.put_floats("group-means", means_.values);
   checkpoint.put_floats("group-means-start", means_start_);
+  checkpoint.put_doubles("update-length", std::span(&update_length_, 1));
 }
 
 Status Groups::restore(const Checkpoint& checkpoint) {
@@ -271,12 +317,14 @@ Status Groups::restore(const Checkpoint& checkpoint) {
   MUSTER_ASSIGN(std::vector<double> cov, checkpoint.get_doubles("group-cov"));
   MUSTER_ASSIGN(std::vector<float> means, checkpoint.get_floats("group-means"));
   MUSTER_ASSIGN(std::vector<float> start, checkpoint.get_floats("group-means-start"));
+  MUSTER_ASSIGN(const std::vector<double> length, checkpoint.get_doubles("update-length"));
   const auto broken = [&](const char* what) {
     return failure("checkpoint of round {} holds {} of another form", checkpoint.round, what);
   };
   const std::uint32_t count = grouping.count();
   if (formed_for > checkpoint.round || (waits != 0 && !event_)) return broken("groups");
   for (std::uint32_t g = 0; g < count; ++g) {
+    if (grouping.members({g}).empty() && !rejoins_) return broken("groups");
     for (const ClientId client : grouping.members({g})) {
       if (!federation_.roster().may_train(client, checkpoint.round)) return broken("groups");
     }
@@ -289,6 +337,8 @@ Status Groups::restore(const Checkpoint& checkpoint) {
     if (width == 0 || means.size() != count * width || !all_finite(means)) return broken("means");
   }
   if ((!start.empty() && start.size() != federation_.network().size()) || !all_finite(start)) return broken("starts");
+  if (length.size() != 1 || !std::isfinite(length[0]) || length[0] < 0) return broken("an update's length");
+  update_length_ = length[0];
   formed_for_ = static_cast<std::uint32_t>(formed_for);
   waits_ = waits != 0;
   overdue_ = overdue != 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "engine/grouping_line.h"
 #include "engine/models.h"
 #include "engine/observed_round.h"
+#include "engine/sent_models.h"
 #include "plan/newcomer_rule.h"
 #include "plan/regroup_event.h"
 #include "recipe/recipe.h"
@@ -38,9 +41,11 @@ struct GroupsFormed {
 
 class Groups {
  public:
-  // `federation` is borrowed, and so is `oracle`, which may be null. Precondition: check_recipe() passes.
+  // `federation` is borrowed, and so is `oracle`, which may be null. `sent`: a folder for what clients sent, where it
+  // is remembered and too much for memory; empty: it stays in memory. Precondition: check_recipe() passes.
   [[nodiscard]] static Result<std::unique_ptr<Groups>> make(const Recipe& recipe, Federation& federation,
-                                                            const Oracle* oracle);
+                                                            const Oracle* oracle,
+                                                            const std::filesystem::path& sent = {});
 
   // Told of every profile that comes in: how many have, of how many that were asked for.
   void watch_profiles(std::function<void(std::size_t answered, std::size_t asked)> watcher) {
@@ -59,6 +64,10 @@ class Groups {
   // The same as long as it is waited for; null once it has happened. Until then everybody is one group; an event that
   // splits groups is waited for to the end.
   [[nodiscard]] const RegroupEvent* awaited() const { return waits_ ? event_.get() : nullptr; }
+  // The first round whose updates are looked at: the event's, or the one whose updates give its thresholds a measure.
+  [[nodiscard]] std::uint32_t observed_from() const;
+  // Takes the measure, once, from what the members of `round` sent.
+  void calibrate(std::uint32_t round, const ObservedRound& observed);
   // Forms (or splits) groups from what the members of `round` sent, now that the event has come. Who did not take part
   // is placed like a newcomer later on; where too many did not, groups go on waiting.
   [[nodiscard]] Result<GroupsFormed> follow_event(std::uint32_t round, const ObservedRound& observed,
@@ -66,11 +75,16 @@ class Groups {
 
   // Whether clients in no group are given one by place(), instead of waiting until groups are formed anew.
   [[nodiscard]] bool places_newcomers() const { return rule_ != nullptr; }
-  // Those of `clients` that are in no group.
-  [[nodiscard]] std::vector<ClientId> without_group(std::span<const ClientId> clients) const;
-  // Gives `waiting`, which are in no group, one; who tells nothing stays without. Groups keep their ids.
+  // Whether everybody who takes part chooses its group anew; groups may then be empty.
+  [[nodiscard]] bool rejoins() const { return rejoins_; }
+  // Those of `clients` that place() is for: who is in no group, or everybody who chooses anew.
+  [[nodiscard]] std::vector<ClientId> to_place(std::span<const ClientId> clients) const;
+  // Gives `waiting` a group each, or another one; who tells nothing stays where it is. Groups keep their ids.
   [[nodiscard]] Result<GroupsFormed> place(std::uint32_t round, std::span<const ClientId> waiting,
                                            const Models& models);
+
+  // What clients sent last, where newcomers are placed by it; null: nobody needs it. To be shown every round.
+  [[nodiscard]] SentModels* sent() const { return sent_.get(); }
 
   [[nodiscard]] const Grouping& grouping() const { return grouping_; }
   // The first round that uses them, or the round whose event formed them; 0 = there are none yet.
@@ -89,10 +103,18 @@ class Groups {
  private:
   Groups(const Recipe& recipe, Federation& federation, const Oracle* oracle);
   GroupsFormed form_everyone(std::uint32_t round, std::string_view why);
+  GroupsFormed form_seeded(std::uint32_t round, std::string_view why);
   Result<GroupsFormed> form_observed(std::uint32_t round, const ObservedRound& observed);
   Result<GroupsFormed> split(std::uint32_t round, const ObservedRound& observed, const Models& models);
   // The model that clients start from who train for their profile.
   [[nodiscard]] std::vector<float> profile_start() const;
+  // The network as it is drawn for `key`, beside seed and purpose.
+  [[nodiscard]] std::vector<float> drawn_model(const StreamKey& key) const;
+  [[nodiscard]] std::uint32_t wanted_groups(std::uint32_t round, std::uint32_t clients) const;
+  // What `waiting` are placed by, a row for each of those left in it: what they tell or, where they are not asked, what
+  // they sent. Who vanished leaves `waiting`.
+  Result<Rows<float>> hear(std::uint32_t round, std::vector<ClientId>& waiting, const Models& models,
+                           GroupsFormed& formed);
   // What grouping goes by. Who is not there, is not asked or tells nothing has no samples as far as grouping is
   // concerned.
   struct Told {
@@ -102,6 +124,7 @@ class Groups {
     std::vector<float> start;  // of those who trained for their profile
   };
   Result<Told> listen(std::uint32_t round, GroupsFormed& formed);
+  void remember(const Told& told);
   // The profiles, and in `formed` what they took.
   Result<ClientProfiles> ask(const ProfileRequest& request, GroupsFormed& formed);
   // The groups from all that is known.
@@ -117,9 +140,13 @@ class Groups {
   std::unique_ptr<NewcomerRule> rule_;   // null: nobody is placed
   std::unique_ptr<RegroupEvent> event_;  // null: groups wait for nothing
   std::function<void(std::size_t, std::size_t)> watcher_;
+  std::unique_ptr<SentModels> sent_;  // null: not needed
+  bool seeded_ = false;               // the first groups have models drawn at random, and no members
+  bool rejoins_ = false;
   bool separate_models_ = false;  // every group has a model of its own
   bool samples_by_cov_ = false;
 
+  double update_length_ = 0;      // the mean when thresholds were calibrated; 0 = not yet, or not wanted
   std::uint32_t formed_for_ = 0;  // the round that groups were last formed for; 0 = there are none yet
   bool overdue_ = false;          // new ones were wanted, and too few clients answered
   bool waits_ = false;

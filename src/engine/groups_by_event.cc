@@ -1,12 +1,29 @@
 // Groups that an event forms, or splits, from what the members of an ordinary round sent.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/stopwatch.h"
 #include "engine/groups.h"
+#include "grouping/group_defaults.h"
 #include "train/profile_collector.h"
 
 namespace muster {
+std::uint32_t Groups::observed_from() const {
+  return std::min(event_->earliest(), recipe_.plan.regroup.calibrate.value_or(event_->earliest()));
+}
+
+void Groups::calibrate(std::uint32_t round, const ObservedRound& observed) {
+  const std::optional<std::uint32_t>& wanted = recipe_.plan.regroup.calibrate;
+  if (!wanted || round < *wanted || update_length_ > 0 || observed.clients().empty()) return;
+  double sum = 0;
+  for (std::uint32_t i = 0; i < observed.clients().size(); ++i) {
+    double squares = 0;
+    for (const float value : observed.vectors().view().row(i)) squares += double{value} * value;
+    sum += std::sqrt(squares);
+  }
+  update_length_ = sum / static_cast<double>(observed.clients().size());
+}
 
 Result<GroupsFormed> Groups::follow_event(std::uint32_t round, const ObservedRound& observed, const Models& models) {
   return event_->entry().splits ? split(round, observed, models) : form_observed(round, observed);
@@ -58,6 +75,12 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
   for (std::uint32_t i = 0; i < observed.clients().size(); ++i) row_of[observed.clients()[i].value] = i;
 
   GroupsFormed formed;
+  GroupingOptions method = recipe_.grouping;
+  if (recipe_.plan.regroup.calibrate) {
+    if (update_length_ == 0) return formed;
+    method.epsilon_mean = method.epsilon_mean.value_or(kShareOfMean) * update_length_;
+    method.epsilon_max = method.epsilon_max.value_or(kShareOfLongest) * update_length_;
+  }
   Grouping next;
   std::vector<GroupId> parents;
   for (std::uint32_t g = 0; g < grouping_.count(); ++g) {
@@ -80,7 +103,7 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
     FormedGroups halves;
     {
       const Stopwatch watch(&formed.seconds);
-      MUSTER_ASSIGN(halves, form_groups(recipe_.grouping, {.samples = samples, .vectors = vectors},
+      MUSTER_ASSIGN(halves, form_groups(method, {.samples = samples, .vectors = vectors},
                                         {.seed = recipe_.seed, .round = round}));
     }
     if (halves.grouping.count() < 2) {

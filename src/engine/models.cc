@@ -26,7 +26,8 @@ Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const Aggregat
   if (keeping == ModelKeeping::kPerGroup) {
     return make_group_models(
         recipe.aggregation.mixing, std::move(initial),
-        {.ranges = std::move(shared), .by_samples = recipe.aggregation.in_group == AggregationOptions{}.in_group});
+        {.ranges = std::move(shared), .by_samples = recipe.aggregation.in_group == AggregationOptions{}.in_group},
+        recipe.aggregation.mixing_normalize);
   }
   if (keeping == ModelKeeping::kSlots) {
     const bool corrects =

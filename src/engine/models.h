@@ -67,7 +67,8 @@ class Models {
 [[nodiscard]] std::unique_ptr<Models> make_client_models(std::vector<float> initial);
 // Every group its own. With mixing > 0 each moves towards the others after every round, in proportion to their lengths:
 //   w_j <- (w_j + sum over l != j of (mixing / |w_l|) w_l) / (1 + sum over l != j of mixing / |w_l|)
-// (FedGroup's inter-group aggregation in the normalised form of its authors' code).
+// (FedGroup's inter-group aggregation in the form of its authors' code; the paper's, without `normalize`, does not
+// divide).
 // The shared parts are one for all: after every round the mean of what members of any group sent, weighted as in a
 // group, and before the first round the one that all begin with (IFCA's weight sharing).
 struct SharedParts {
@@ -75,7 +76,7 @@ struct SharedParts {
   bool by_samples = true;  // what a group's parts weigh: its samples; else its members
 };
 [[nodiscard]] std::unique_ptr<Models> make_group_models(double mixing, std::vector<float> initial,
-                                                        SharedParts parts = {});
+                                                        SharedParts parts = {}, bool normalize = true);
 
 // The drawn groups train the models in the slots, dealt anew in every round. Before each round that is a multiple of
 // `window` all slots become their mean, weighted by the samples that trained them since the last time; window 0 = the

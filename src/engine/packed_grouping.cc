@@ -87,7 +87,7 @@ Result<Grouping> unpack(std::string_view packed, std::uint32_t clients) {
   };
   for (std::size_t g = 0; g < groups; ++g) {
     const auto members = take(words[1 + g]);
-    if (!members || members->empty()) return broken();
+    if (!members) return broken();
     grouping.add(*members);
   }
   const auto idle = take(words.size() - at);

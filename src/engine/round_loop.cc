@@ -10,6 +10,19 @@
 #include "recipe/choices.h"
 
 namespace muster {
+namespace {
+
+// Those of `clients` (ascending) that have not vanished in the round so far.
+std::vector<ClientId> still_there(std::span<const ClientId> clients, const RoundRecord& record) {
+  std::vector<ClientId> gone;
+  for (const Dropped& dropped : record.dropped) gone.push_back(dropped.client);
+  std::ranges::sort(gone);
+  std::vector<ClientId> there;
+  std::ranges::set_difference(clients, gone, std::back_inserter(there));
+  return there;
+}
+
+}  // namespace
 
 Result<StopReason> RoundLoop::run() {
   std::optional<StopReason> reason = stop_reason();
@@ -63,24 +76,23 @@ Result<RoundPlan> RoundLoop::draw(RoundRecord& record) {
   if (!groups_->places_newcomers()) return plan_of(groups_->grouping(), groups_->cov());
   const std::vector<ClientId> present = federation_.roster().present(record.round);
   if (recipe_.plan.sample_groups) {
-    MUSTER_TRY(place(record, groups_->without_group(present)));
+    MUSTER_TRY(place(record, groups_->to_place(present)));
     return plan_of(groups_->grouping(), groups_->cov());
   }
+  if (recipe_.newcomers.at_once) MUSTER_TRY(place(record, groups_->to_place(present)));
   Grouping all;
   all.add(present);
   const RoundPlan drawn = plan_of(all, {});
   const std::span<const ClientId> clients = drawn.groups.empty() ? std::span<const ClientId>() : drawn.members(0, all);
-  MUSTER_TRY(place(record, groups_->without_group(clients)));
+  MUSTER_TRY(place(record, groups_->to_place(clients)));
+  // Who vanished before it could choose does not train either.
+  if (groups_->rejoins()) return plan_for_clients(still_there(clients, record), groups_->grouping(), record.round);
   return plan_for_clients(clients, groups_->grouping(), record.round);
 }
 
 Status RoundLoop::place(RoundRecord& record, std::span<const ClientId> waiting) {
   // Who vanished when this round's groups were formed is not asked a second time in it.
-  std::vector<ClientId> gone;
-  for (const Dropped& dropped : record.dropped) gone.push_back(dropped.client);
-  std::ranges::sort(gone);
-  std::vector<ClientId> reachable;
-  std::ranges::set_difference(waiting, gone, std::back_inserter(reachable));
+  const std::vector<ClientId> reachable = still_there(waiting, record);
   if (reachable.empty()) return {};
   const Stopwatch watch(timed(&RunTimes::group_s));
   MUSTER_ASSIGN(GroupsFormed formed, groups_->place(record.round, reachable, *models_));
@@ -135,6 +147,7 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     };
   }
   MUSTER_TRY(federation_.train(call, round.tasks, sink));
+  if (groups_->sent()) MUSTER_TRY(groups_->sent()->status());
   state_.totals.train_s += now_s() - begun_s;
   MUSTER_TRY(settle());
   {
@@ -153,6 +166,7 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
 
 Status RoundLoop::follow_event(RoundRecord& record) {
   const RegroupEvent* const event = groups_->awaited();
+  if (event) groups_->calibrate(record.round, *observed_);
   if (!event || record.round < event->earliest() || observed_->clients().empty()) return {};
   const RoundsSoFar so_far{.round = record.round,
                            .loss_variances = losses_ ? losses_->variances() : std::span<const double>()};

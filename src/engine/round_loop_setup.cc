@@ -45,7 +45,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
                                                    const SimulationOptions& options) {
   std::unique_ptr<RoundLoop> made(new RoundLoop(recipe, federation, folder, recorder, options));
   const Network& network = federation.network();
-  MUSTER_ASSIGN(made->groups_, Groups::make(recipe, federation, oracle));
+  MUSTER_ASSIGN(made->groups_, Groups::make(recipe, federation, oracle, folder.path() / "sent"));
   made->groups_->watch_profiles([&recorder](std::size_t answered, std::size_t asked) {
     if (answered < asked) {
       recorder.phase("profiles", answered, asked);
@@ -62,6 +62,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
                                            std::move(initial), std::move(shared)));
   const bool separate = made->models_->per_group() || scores_clients_apart(recipe);
   MUSTER_ASSIGN(made->evaluation_, RunEvaluation::make(recipe.evaluation, federation, separate, recipe.seed));
+  if (made->groups_->rejoins()) made->evaluation_->leave_out_ungrouped();
   if (made->evaluation_->validates()) made->best_ = std::make_unique<BestRound>(recipe);
   MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
   MUSTER_ASSIGN(const SentValues sent, sent_values(recipe.local, network, objective->has_payload()));
@@ -72,6 +73,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
 
 void RoundLoop::add_observers() {
   observers_ = {&participation_, &cost_};
+  if (groups_->sent()) observers_.push_back(groups_->sent());
   const RegroupEvent* const event = groups_->event();
   if (recipe_.local.adapt_epochs || (event && event->needs_losses())) {
     losses_ = std::make_unique<LossHistory>(federation_.roster().clients());
@@ -82,8 +84,8 @@ void RoundLoop::add_observers() {
     observers_.push_back(adaptive_.get());
   }
   if (event) {
-    observed_ = std::make_unique<ObservedRound>(federation_.profile_kind(), federation_.network(), event->earliest(),
-                                                recipe_.aggregation.start == "members");
+    observed_ = std::make_unique<ObservedRound>(federation_.profile_kind(), federation_.network(),
+                                                groups_->observed_from(), recipe_.aggregation.start == "members");
     observers_.push_back(observed_.get());
   }
   if (recipe_.evaluation.discrepancy && !models_->in_clients()) {
@@ -175,6 +177,10 @@ Status RoundLoop::save_checkpoint() {
   for (const RoundObserver* const observer : observers_) observer->save(checkpoint);
   MUSTER_ASSIGN(std::string clients, federation_.save());
   checkpoint.put_string("states", std::move(clients));
+  if (groups_->sent()) {
+    MUSTER_ASSIGN(std::string sent, groups_->sent()->manifest());
+    checkpoint.put_string("sent", std::move(sent));
+  }
   RunState state = state_;
   state.totals.wall_s = wall_s();
   state.save(checkpoint);
@@ -220,6 +226,10 @@ Status RoundLoop::restore(const Checkpoint& checkpoint) {
   for (RoundObserver* const observer : observers_) MUSTER_TRY(observer->restore(checkpoint));
   MUSTER_ASSIGN(const std::string clients, checkpoint.get_string("states"));
   MUSTER_TRY(federation_.restore(clients));
+  if (groups_->sent()) {
+    MUSTER_ASSIGN(const std::string sent, checkpoint.get_string("sent"));
+    MUSTER_TRY(groups_->sent()->recall(sent));
+  }
   MUSTER_TRY(state_.restore(checkpoint, recipe_));
   if (observed_ && !groups_->awaited() && state_.round > 0) observed_->stop();
   last_line_ = std::move(last_line);

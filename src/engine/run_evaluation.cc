@@ -145,6 +145,7 @@ EvaluationRequest RunEvaluation::request_of(const Asked& asked, const Details& d
   for (const ClientId client : asked.clients) {
     if (roster_.since_round(client) > round) continue;
     const GroupId group = group_of[client.value];
+    if (grouped_only_ && group == kNoGroup) continue;
     clients_.push_back(client);
     model_of_.push_back(groups_ > 0 && group != kNoGroup ? group.value : groups_);
   }

@@ -28,6 +28,9 @@ class RunEvaluation {
   [[nodiscard]] bool any() const { return tests_.any() || validates(); }
   [[nodiscard]] bool validates() const { return validation_.any(); }
 
+  // Clients in no group are not asked: no model speaks for them, and the mean of models that began apart says nothing.
+  void leave_out_ungrouped() { grouped_only_ = true; }
+
   // What to evaluate after `round`. A client in no group scores the model that speaks for the run; one that has not
   // arrived yet is not asked. Borrows the models.
   [[nodiscard]] EvaluationRequest request(const Models& models, const Grouping& grouping, std::uint32_t round);
@@ -80,7 +83,8 @@ class RunEvaluation {
   Details details_;  // of a round
   Asked tests_;
   Asked validation_;
-  Asked sites_;                // at the end
+  Asked sites_;  // at the end
+  bool grouped_only_ = false;
   std::string sites_skipped_;  // why nobody is asked at the end; "" = somebody is
   std::vector<float> client_accuracy_;
   // Of the last request.

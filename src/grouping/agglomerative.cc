@@ -11,12 +11,6 @@
 namespace muster {
 namespace {
 
-Rows<double> distances_by(const std::string& metric, const RowsView<float>& vectors) {
-  if (metric == "l1") return l1_distances(vectors);
-  if (metric == "l2") return l2_distances(vectors);
-  return cosine_distances(gram(vectors));
-}
-
 Linkage linkage_of(const std::string& word) {
   if (word == "single") return Linkage::kSingle;
   if (word == "complete") return Linkage::kComplete;

@@ -42,6 +42,8 @@ template <typename T>
 [[nodiscard]] Status check_kmeans_deal(const GroupingOptions&, const KnownAhead&);
 [[nodiscard]] Status check_agglomerative(const GroupingOptions&, const KnownAhead&);
 [[nodiscard]] Status check_nearest_centre(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_dbscan(const GroupingOptions&, const KnownAhead&);
+[[nodiscard]] Status check_merge_means(const GroupingOptions&, const KnownAhead&);
 [[nodiscard]] Status check_bipartition(const GroupingOptions&, const KnownAhead&);
 
 [[nodiscard]] Result<Draft> group_random(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
@@ -54,6 +56,8 @@ template <typename T>
 [[nodiscard]] Result<Draft> group_mean_absolute_cosine(const GroupingOptions&, const GroupingInput&,
                                                        const GroupingCall&);
 [[nodiscard]] Result<Draft> group_agglomerative(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_dbscan(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
+[[nodiscard]] Result<Draft> group_merge_means(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_gap_voting(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_bipartition(const GroupingOptions&, const GroupingInput&, const GroupingCall&);
 [[nodiscard]] Result<Draft> group_nearest_centre(const GroupingOptions&, const GroupingInput&, const GroupingCall&);

@@ -98,6 +98,9 @@ struct GrouperEntry {
   bool needs_groups = false;          // cannot do without a number of groups
   bool by_losses = false;             // vectors are the losses of given models, a column each
   bool alone = false;                 // every client is its own group
+  // The newcomer rule by which clients join groups that a run begins with: a model each, drawn at random, and no
+  // members yet. Empty: the method cannot do without what clients tell.
+  std::string joined_by = {};
 };
 // Every method: the built-in ones in the order of the documentation, then those of add_grouping_method().
 [[nodiscard]] std::vector<GrouperEntry> groupers();

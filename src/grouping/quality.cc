@@ -267,7 +267,7 @@ Agreement agreement(const Grouping& grouping, std::span<const std::uint32_t> tru
   for (std::uint32_t g = 0; g < grouping.count(); ++g) {
     const auto size = static_cast<double>(grouping.members({g}).size());
     by_group += pairs(size);
-    group_entropy -= size / clients * std::log(size / clients);
+    if (size > 0) group_entropy -= size / clients * std::log(size / clients);
     for (std::size_t c = 0; c < names.size(); ++c) {
       const double shared = table.row(g)[c];
       both += pairs(shared);

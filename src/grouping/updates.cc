@@ -68,6 +68,12 @@ Rows<double> cosine_distances(Rows<double> gram) {
   return gram;
 }
 
+Rows<double> distances_by(const std::string& metric, const RowsView<float>& vectors) {
+  if (metric == "l1") return l1_distances(vectors);
+  if (metric == "l2") return l2_distances(vectors);
+  return cosine_distances(gram(vectors));
+}
+
 std::vector<std::uint32_t> first_equal_rows(const RowsView<float>& rows) {
   std::vector<std::uint32_t> order(rows.count());
   std::iota(order.begin(), order.end(), 0u);

@@ -26,6 +26,9 @@ struct Directed {
 // 1 - cosine of all pairs, from their Gram matrix. A zero row is at distance 1 from all others but zero rows.
 [[nodiscard]] Rows<double> cosine_distances(Rows<double> gram);
 
+// Of all pairs by metric l1, l2 or cosine, which is 1 - cosine as above.
+[[nodiscard]] Rows<double> distances_by(const std::string& metric, const RowsView<float>& vectors);
+
 // For each row the first one that equals it.
 [[nodiscard]] std::vector<std::uint32_t> first_equal_rows(const RowsView<float>& rows);
 

@@ -18,7 +18,7 @@ const EventEntry& bipartition_event_entry() {
   // Sattler's CFL lets the first rounds pass, in which all updates are long.
   static const EventEntry entry{.name = "bipartition",
                                 .summary = "whenever a group's mean update is short and a member's long (CFL)",
-                                .keys = {"regroup-round"},
+                                .keys = {"regroup-round", "calibrate-round"},
                                 .earliest = 20,
                                 .splits = true};
   return entry;

@@ -9,6 +9,7 @@ const std::vector<NewcomerEntry>& newcomer_rules() {
       nearest_direction_entry(),
       nearest_head_entry(),
       argmin_loss_entry(),
+      nearest_model_entry(),
       random_group_entry(),
       {.name = "next-regroup",
        .summary = "nobody is placed: clients wait until groups are formed anew",
@@ -20,6 +21,7 @@ Result<std::unique_ptr<NewcomerRule>> make_newcomer_rule(const std::string& name
   if (name == nearest_direction_entry().name) return make_nearest_direction();
   if (name == nearest_head_entry().name) return make_nearest_head();
   if (name == argmin_loss_entry().name) return make_argmin_loss();
+  if (name == nearest_model_entry().name) return make_nearest_model();
   if (name == random_group_entry().name) return make_random_group(seed);
   std::vector<std::string> names;
   for (const NewcomerEntry& rule : newcomer_rules()) {

@@ -21,6 +21,7 @@ enum class NewcomerAsks {
   kUpdates,  // the recipe's profile, which must be the change of a model
   kWeights,  // the recipe's profile, which must be part of a model's weights, as they are
   kLosses,   // the losses of the groups' models
+  kSent,     // nothing: the server remembers the model that the client sent last
 };
 
 struct NewcomerEntry {
@@ -33,7 +34,8 @@ struct NewcomerEntry {
 // What is known of the groups.
 struct KnownGroups {
   const Grouping& grouping;
-  RowsView<float> means;  // of the members' profiles when the groups were formed, a row each; may be empty
+  // Of the members' profiles when the groups were formed, a row each; the groups' models where kSent. May be empty.
+  RowsView<float> means;
 };
 
 // Immutable.
@@ -57,10 +59,12 @@ class NewcomerRule {
 const NewcomerEntry& nearest_direction_entry();
 const NewcomerEntry& nearest_head_entry();
 const NewcomerEntry& argmin_loss_entry();
+const NewcomerEntry& nearest_model_entry();
 const NewcomerEntry& random_group_entry();
 std::unique_ptr<NewcomerRule> make_nearest_direction();
 std::unique_ptr<NewcomerRule> make_nearest_head();
 std::unique_ptr<NewcomerRule> make_argmin_loss();
+std::unique_ptr<NewcomerRule> make_nearest_model();
 std::unique_ptr<NewcomerRule> make_random_group(std::uint64_t seed);
 
 }  // namespace muster

@@ -27,6 +27,9 @@ std::vector<CatalogueEntry> regroup_events() {
 Status check_regroup(const RegroupOptions& options) {
   if (options.every && *options.every < 1) return usage_error("plan.regroup-every: {}, want >= 1", *options.every);
   if (options.round && *options.round < 1) return usage_error("plan.regroup-round: {}, want >= 1", *options.round);
+  if (options.calibrate && *options.calibrate < 1) {
+    return usage_error("plan.calibrate-round: {}, want >= 1", *options.calibrate);
+  }
   if (options.on.empty()) {
     if (options.round) return usage_error("plan.regroup-round: {}, but plan.regroup-on names no event", *options.round);
     return {};

@@ -19,6 +19,8 @@ struct RegroupOptions {
   std::string on;                      // see regroup_events(); "" = on no event
   // The event's round, >= 1. round: after which groups are formed; others: after which they are formed at the earliest.
   std::optional<std::uint32_t> round;
+  // bipartition: epsilons are multiples of the mean length of an update in this round, >= 1; not set: plain lengths.
+  std::optional<std::uint32_t> calibrate;
   bool operator==(const RegroupOptions&) const = default;
 };
 

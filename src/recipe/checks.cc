@@ -63,14 +63,39 @@ std::string kinds_that(bool (*fit)(const ProfileEntry&)) {
   return words;
 }
 
+// Does a run that begins with models drawn at random know how many, and does every group keep its own?
+Status check_seeded(const Recipe& r) {
+  if (!r.grouping.groups && !r.plan.groups) {
+    return usage_error("grouping.groups: not set, but {} has to be told how many groups to form", r.grouping.method);
+  }
+  if (!keeps_models_per_group(r)) {
+    return usage_error(
+        "aggregation.global: \"{}\", but grouping.method = \"{}\" lets clients choose among models that groups keep; "
+        "want aggregation.global = \"none\"",
+        r.aggregation.global, r.grouping.method);
+  }
+  return {};
+}
+
 // Do clients tell what groups are formed by, and drawn by?
 Status check_profiles(const Recipe& r) {
   const GroupingNeed need = needed_by_grouper(r);
   const ProfileGives told = told_by(r);
   const bool labels = told == ProfileGives::kLabels;
   const bool vectors = tells_vectors(told);
+  if (groups_by_losses(r) != (told == ProfileGives::kLosses)) {
+    return groups_by_losses(r)
+               ? usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" groups clients by losses; want {}",
+                             r.profile.kind, r.grouping.method,
+                             kinds_that([](const ProfileEntry& e) { return e.gives == ProfileGives::kLosses; }))
+               : usage_error(
+                     "profile.kind: \"{}\" are of models that groups have from the start; want grouping.method = "
+                     "\"argmin-loss\"",
+                     r.profile.kind);
+  }
+  if (seeds_models(r)) MUSTER_TRY(check_seeded(r));
   const bool needs_labels = need == GroupingNeed::kLabels && !labels;
-  const bool needs_vectors = need == GroupingNeed::kVectors && !vectors;
+  const bool needs_vectors = need == GroupingNeed::kVectors && !vectors && !seeds_models(r);
   const bool needs_either = need == GroupingNeed::kLabelsOrVectors && !labels && !vectors;
   if (needs_labels || needs_vectors || needs_either) {
     return usage_error("profile.kind: \"{}\", but grouping.method = \"{}\" groups clients by {}; want {}",
@@ -85,13 +110,6 @@ Status check_profiles(const Recipe& r) {
         "profile.kind = {}",
         r.plan.sampling, r.profile.kind,
         kinds_that([](const ProfileEntry& e) { return e.gives == ProfileGives::kLabels; }));
-  }
-  if (groups_by_losses(r) || told == ProfileGives::kLosses) {
-    return usage_error(
-        "{} = \"{}\": groups by the losses of several models need these models before there are groups, which a run "
-        "does not have; `muster group argmin-loss` groups by given losses",
-        groups_by_losses(r) ? "grouping.method" : "profile.kind",
-        groups_by_losses(r) ? r.grouping.method : r.profile.kind);
   }
   if (told == ProfileGives::kProbabilities && r.data.exemplars == 0) {
     return usage_error("profile.kind: \"{}\" is asked on exemplars; want data.exemplars >= 1", r.profile.kind);
@@ -167,6 +185,30 @@ Status check_regrouping(const Recipe& r) {
   return {};
 }
 
+// Can clients choose their group, again and again?
+Status check_rejoining(const Recipe& r, const NewcomerEntry& rule) {
+  if (seeds_models(r) && rule.name != joined_by(r)) {
+    return usage_error("newcomers.assign: \"{}\", but with grouping.method = \"{}\" clients join by \"{}\"; remove it",
+                       rule.name, r.grouping.method, joined_by(r));
+  }
+  if (rule.asks == NewcomerAsks::kSent && (trains_in_sequence(r) || r.training.group_rounds != 1)) {
+    return usage_error(
+        "newcomers.assign: \"{}\" compares what every client sent; want training.mode = \"parallel\" and "
+        "training.group-rounds = 1",
+        rule.name);
+  }
+  if (!rejoins(r)) return {};
+  if (r.plan.sample_groups) {
+    return usage_error(
+        "plan.sample-groups: clients that choose their group are drawn one by one; want plan.sample-clients");
+  }
+  if (event_splits(r)) {
+    return usage_error("newcomers.rejoin: true does not go with plan.regroup-on = \"{}\", which needs whole groups",
+                       r.plan.regroup.on);
+  }
+  return {};
+}
+
 // Can clients that come late, were not asked, or missed the round of an event, be placed?
 Status check_newcomers(const Recipe& r) {
   const NewcomerEntry& rule = newcomer_entry(r);
@@ -206,7 +248,8 @@ Status check_newcomers(const Recipe& r) {
         "split do not have; want argmin-loss | random with plan.regroup-on = \"{}\"",
         rule.name, r.plan.regroup.on);
   }
-  if (rule.asks == NewcomerAsks::kLosses && !keeps_models_per_group(r)) {
+  MUSTER_TRY(check_rejoining(r, rule));
+  if (places_by_models(r) && !keeps_models_per_group(r)) {
     return usage_error("newcomers.assign: \"{}\" compares the groups' models; want aggregation.global = \"none\"",
                        rule.name);
   }

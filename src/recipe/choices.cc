@@ -99,7 +99,7 @@ bool optimizer_has_state(const Recipe& recipe) {
 bool clients_have_state(const Recipe& recipe) {
   const auto objective = make_objective(recipe.local.objective);
   return (objective.ok() && (*objective)->has_state()) || recipe.local.keep_optimizer ||
-         keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe);
+         keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe) || remembers_sent(recipe);
 }
 
 ProfileGives told_by(const Recipe& recipe) {
@@ -129,6 +129,31 @@ bool grouper_has_key(const Recipe& recipe, std::string_view key) {
 bool groups_by_losses(const Recipe& recipe) {
   const GrouperEntry* const found = grouper_of(recipe);
   return found && found->by_losses;
+}
+
+bool seeds_models(const Recipe& recipe) {
+  const GrouperEntry* const found = grouper_of(recipe);
+  if (!found || found->joined_by.empty()) return false;
+  return found->by_losses || told_by(recipe) == ProfileGives::kNothing;
+}
+
+std::string joined_by(const Recipe& recipe) {
+  const GrouperEntry* const found = grouper_of(recipe);
+  return found ? found->joined_by : std::string();
+}
+
+bool places_by_models(const Recipe& recipe) {
+  const NewcomerAsks asks = newcomer_entry(recipe).asks;
+  return asks == NewcomerAsks::kLosses || asks == NewcomerAsks::kSent;
+}
+
+bool rejoins(const Recipe& recipe) {
+  return recipe.newcomers.rejoin || seeds_models(recipe);
+}
+
+bool remembers_sent(const Recipe& recipe) {
+  const NewcomerEntry* const rule = find_entry(newcomer_rules(), newcomer_rule_of(recipe));
+  return rule && rule->asks == NewcomerAsks::kSent;
 }
 
 bool event_splits(const Recipe& recipe) {

@@ -82,8 +82,17 @@ template <typename Entries>
 // What grouping.method cannot do without; nothing where the method is unknown.
 [[nodiscard]] GroupingNeed needed_by_grouper(const Recipe& recipe);
 [[nodiscard]] bool grouper_has_key(const Recipe& recipe, std::string_view key);
-// The method needs losses of models that there are not before there are groups.
+// The method goes by losses of the groups' own models.
 [[nodiscard]] bool groups_by_losses(const Recipe& recipe);
+// A run begins with groups that have a model each, drawn at random, and no members; clients join one by joined_by().
+[[nodiscard]] bool seeds_models(const Recipe& recipe);
+[[nodiscard]] std::string joined_by(const Recipe& recipe);
+// Clients in no group are placed by the models that groups have now.
+[[nodiscard]] bool places_by_models(const Recipe& recipe);
+// Whoever takes part chooses its group anew.
+[[nodiscard]] bool rejoins(const Recipe& recipe);
+// The server remembers what each client sent last.
+[[nodiscard]] bool remembers_sent(const Recipe& recipe);
 // The event splits the groups there are, by the grouping method of its name.
 [[nodiscard]] bool event_splits(const Recipe& recipe);
 // The rule that places clients in no group, by newcomer_rule_of(). Precondition: there is such a rule.

@@ -17,6 +17,9 @@ std::string in_words(const Amount& amount, const char* things) {
 }
 
 std::string how_groups_form(const Recipe& r) {
+  if (seeds_models(r)) {
+    return fmt::format("groups begin with random models, and whoever takes part joins one by {}", joined_by(r));
+  }
   std::string text;
   if (told_by(r) != ProfileGives::kNothing) {
     text += fmt::format("{} tell their {}, ", in_words(r.profile_clients, "clients"), r.profile.kind);

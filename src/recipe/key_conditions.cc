@@ -153,8 +153,8 @@ bool sampler_has_key(const Recipe& r, std::string_view key) {
 
 bool may_need_placing(const Recipe& r) {
   const bool may_leave_idle = needed_by_grouper(r) != GroupingNeed::kVectors;
-  return r.profile_clients != Amount{1.0} || r.newcomers.round || !r.plan.regroup.on.empty() || may_leave_idle ||
-         r.faults.drop > 0 || r.faults.straggle > 0 || r.faults.nan > 0;
+  return seeds_models(r) || r.newcomers.rejoin || r.profile_clients != Amount{1.0} || r.newcomers.round ||
+         !r.plan.regroup.on.empty() || may_leave_idle || r.faults.drop > 0 || r.faults.straggle > 0 || r.faults.nan > 0;
 }
 
 bool groups_again(const Recipe& r) {

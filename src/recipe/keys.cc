@@ -111,6 +111,10 @@ void add_data(std::vector<Key>& keys) {
       }()));
   data.add("augment", &D::augment, true_or_false(), "random crop and flip of training images")
       .only(data_key("augment"));
+  data.add("augment-minority", &D::augment_minority, number({0, 1}),
+           "how far rare classes are filled up with changed copies of their training images: 1 = to the mean of all "
+           "classes")
+      .only(data_key("augment-minority"));
   data.add("normalize", &D::normalize, true_or_false(), "standardise features on the training part")
       .otherwise("true for csv and cifar, else false")
       .only(data_key("normalize"));
@@ -364,7 +368,9 @@ void add_profile(std::vector<Key>& keys) {
                     .wants = "a profile.kind that clients tell"})
       .only(unless(
           "plan.regroup-on", [](const Recipe& r) { return !r.plan.regroup.on.empty(); },
-          [](const Recipe& r) { return fmt::format("plan.regroup-on = \"{}\"", r.plan.regroup.on); }));
+          [](const Recipe& r) { return fmt::format("plan.regroup-on = \"{}\"", r.plan.regroup.on); }))
+      .only(unless("first models that are drawn at random", seeds_models,
+                   [](const Recipe& r) { return fmt::format("grouping.method = \"{}\"", r.grouping.method); }));
   profile.add("epsilon", &P::epsilon, number(kPositive), "privacy of the counts: Laplace noise of scale 1/epsilon")
       .otherwise("no noise")
       .only(profile_key("epsilon"));
@@ -441,7 +447,7 @@ void add_grouping(std::vector<Key>& keys) {
       .otherwise("0.5")
       .only(grouping_key("max-cov"));
   grouping.add("tail", &G::tail, one_of({"discard", "keep", "merge"}), "what becomes of groups that stay too small")
-      .otherwise("discard")
+      .otherwise("keep for dbscan, else discard")
       .only(grouping_key("tail"));
   grouping.add("lambda", &G::lambda, number(kNonNegative), "weight of rarely selected clients")
       .otherwise("1")
@@ -453,8 +459,10 @@ void add_grouping(std::vector<Key>& keys) {
   grouping.add("linkage", &G::linkage, one_of({"single", "complete", "average", "ward"}), "distance between clusters")
       .otherwise("ward for agglomerative, single for bipartition")
       .only(grouping_key("linkage"));
-  grouping.add("threshold", &G::threshold, number({0, kInfinity}), "clusters nearer than this are merged")
-      .otherwise("until there are `groups`")
+  grouping
+      .add("threshold", &G::threshold, number({0, kInfinity}),
+           "clusters nearer than this are merged, or clients within it are neighbours")
+      .otherwise("until there are `groups`; for dbscan and merge-means the method's own")
       .only(grouping_key("threshold"));
   grouping.add("min-gap", &G::min_gap, number(kBelowOne), "share of the largest distance that a gap must have")
       .otherwise("0.15")
@@ -463,10 +471,10 @@ void add_grouping(std::vector<Key>& keys) {
       .otherwise("true")
       .only(grouping_key("weighted"));
   grouping.add("epsilon-mean", &G::epsilon_mean, number(kNonNegative), "split only if the mean update is shorter")
-      .otherwise("0.4")
+      .otherwise("0.4; 0.1 with plan.calibrate-round")
       .only(grouping_key("epsilon-mean"));
   grouping.add("epsilon-max", &G::epsilon_max, number(kNonNegative), "split only if the longest update is longer")
-      .otherwise("1.6")
+      .otherwise("1.6; 0.6 with plan.calibrate-round")
       .only(grouping_key("epsilon-max"));
 }
 
@@ -493,6 +501,12 @@ void add_plan(std::vector<Key>& keys) {
       .unit("round")
       .otherwise("3 for loss-variance, 20 for bipartition")
       .only(event_key("regroup-round"));
+  regroup
+      .add("calibrate-round", &RegroupOptions::calibrate, integer(1, kMostRounds),
+           "grouping.epsilon-mean and -max are multiples of the mean length of an update in this round")
+      .unit("round")
+      .otherwise("they are lengths")
+      .only(event_key("calibrate-round"));
   plan.add("sample-groups", &P::sample_groups, count_or_share(), "groups per round; whole groups take part")
       .otherwise("clients are drawn")
       .instead_of("plan.sample-clients")
@@ -547,6 +561,8 @@ void add_aggregation(std::vector<Key>& keys) {
   aggregation.add("beta2", &A::beta2, number(kBelowOne), "decay of the server's mean of squares")
       .only(aggregation_key("beta2"));
   aggregation.add("tau", &A::tau, number(kPositive), "added to the root of the squares").only(aggregation_key("tau"));
+  aggregation.add("norm", &A::norm, one_of({"l1", "l2"}), "how a model's distance from the mean is measured")
+      .only(aggregation_key("norm"));
   aggregation
       .add("mixing", &A::mixing, number(kNonNegative),
            "how much the groups' models are drawn to each other after a round")
@@ -556,6 +572,11 @@ void add_aggregation(std::vector<Key>& keys) {
       .otherwise("none")
       .only(aggregation_key("shared"))
       .only(with_groups());
+  aggregation
+      .add("mixing-normalize", &A::mixing_normalize, true_or_false(),
+           "mixed models are divided by the sum of their weights; false: the formula as printed, under which they grow")
+      .only(aggregation_key("mixing-normalize"))
+      .only(needs("aggregation.mixing > 0", [](const Recipe& r) { return r.aggregation.mixing > 0; }));
   aggregation
       .add("start", &A::start, one_of({"shared", "members"}),
            "where the models of groups that an event formed begin: as before, or at the mean of their members'")
@@ -635,7 +656,9 @@ void add_newcomers(std::vector<Key>& keys) {
   newcomers
       .add("assign", &N::assign, one_of(names_of(newcomer_rules())),
            "where a client in no group goes when it is first drawn")
-      .otherwise("argmin-loss where an event forms the groups, else next-regroup")
+      .otherwise(
+          "the method's own where a run draws the first models; argmin-loss where an event forms the groups; else "
+          "next-regroup")
       .only(Condition{
           .holds =
               [](const Recipe& r) { return !newcomer_entry(r).places || (forms_groups(r) && may_need_placing(r)); },
@@ -646,6 +669,39 @@ void add_newcomers(std::vector<Key>& keys) {
               },
           .verb = "needs",
           .wants = "groups, and clients outside of them (newcomers.round, profile.clients)"});
+  newcomers
+      .add("at-once", &N::at_once, true_or_false(),
+           "clients in no group are placed as soon as they are there, not when they are first drawn")
+      .only(Condition{.holds =
+                          [](const Recipe& r) {
+                            return !r.newcomers.at_once ||
+                                   (forms_groups(r) && newcomer_entry(r).places && may_need_placing(r) && !rejoins(r) &&
+                                    !r.plan.sample_groups);
+                          },
+                      .found =
+                          [](const Recipe& r) {
+                            return r.plan.sample_groups
+                                       ? std::string("with plan.sample-groups, where they are anyway")
+                                       : fmt::format("with newcomers.assign = \"{}\"", newcomer_rule_of(r));
+                          },
+                      .verb = "needs",
+                      .wants = "a newcomers.assign that places clients, once, and plan.sample-clients"});
+  newcomers
+      .add("rejoin", &N::rejoin, true_or_false(),
+           "every client that takes part first chooses its group anew, by the same rule")
+      .only(Condition{.holds =
+                          [](const Recipe& r) {
+                            return !r.newcomers.rejoin || (forms_groups(r) && places_by_models(r) && !seeds_models(r));
+                          },
+                      .found =
+                          [](const Recipe& r) {
+                            return seeds_models(r)
+                                       ? fmt::format("with grouping.method = \"{}\", whose clients do so anyway",
+                                                     r.grouping.method)
+                                       : fmt::format("with newcomers.assign = \"{}\"", newcomer_rule_of(r));
+                          },
+                      .verb = "needs",
+                      .wants = "groups, and a newcomers.assign that looks at models"});
   newcomers.add("round", &N::round, integer(2, kMostRounds), "the round in which late clients arrive")
       .unit("round")
       .otherwise("nobody is late");

@@ -22,6 +22,11 @@ void fill_in_defaults(Recipe& recipe, std::uint32_t classes) {
   const Recipe before = recipe;
   recipe.model = with_defaults(std::move(recipe.model));
   recipe.profile = with_defaults(std::move(recipe.profile));
+  if (recipe.plan.regroup.calibrate) {  // then they are not lengths
+    GroupingOptions& grouping = recipe.grouping;
+    if (!grouping.epsilon_mean) grouping.epsilon_mean = kShareOfMean;
+    if (!grouping.epsilon_max) grouping.epsilon_max = kShareOfLongest;
+  }
   recipe.grouping = with_defaults(std::move(recipe.grouping), classes);
   recipe.cost = with_defaults(std::move(recipe.cost), recipe.local.objective.name);
   if (!recipe.plan.regroup.on.empty()) recipe.plan.regroup.round = earliest_event(recipe.plan.regroup);

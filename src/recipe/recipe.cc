@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "recipe/choices.h"
 #include "recipe/composition.h"
 #include "recipe/fit_to_data.h"
 #include "recipe/keys.h"
@@ -127,8 +128,9 @@ std::string joined(std::string_view section, std::string_view key) {
 // Whoever brings files of their own is not asked to undo how the recipe divides its data set: with a client column the
 // clients are those, unless a setting says otherwise.
 bool divides_other_data(const Recipe& recipe, const std::string& key) {
-  static constexpr std::string_view kOfAnyPartition[] = {"data.partition", "data.test-fraction", "data.merge-test",
-                                                         "data.edges",     "data.augment",       "evaluation.on"};
+  static constexpr std::string_view kOfAnyPartition[] = {
+      "data.partition", "data.test-fraction",    "data.merge-test", "data.edges",
+      "data.augment",   "data.augment-minority", "evaluation.on"};
   if (!brings_own_data(recipe) || set_by_user(recipe, key)) return false;
   if (std::ranges::find(kOfAnyPartition, key) != std::end(kOfAnyPartition)) return true;
   return std::ranges::any_of(partitions(), [&](const CatalogueEntry& law) {
@@ -297,6 +299,7 @@ void give_way(Recipe& recipe) {
 
 std::string newcomer_rule_of(const Recipe& recipe) {
   if (!recipe.newcomers.assign.empty()) return recipe.newcomers.assign;
+  if (seeds_models(recipe)) return joined_by(recipe);
   return recipe.plan.regroup.on.empty() ? "next-regroup" : "argmin-loss";
 }
 

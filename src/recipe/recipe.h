@@ -41,6 +41,8 @@ struct StopOptions {
 // The [newcomers] section: clients that come when groups are there already.
 struct NewcomerOptions {
   std::string assign;                  // see newcomer_rules(); "" = what newcomer_rule_of() says
+  bool at_once = false;                // everybody who is there is placed, not only who is drawn
+  bool rejoin = false;                 // clients that take part choose their group anew, by the same rule
   std::optional<std::uint32_t> round;  // before it, `clients` of the clients are not there
   Amount clients{0.1};
 };

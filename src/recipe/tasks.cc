@@ -30,9 +30,9 @@ bool belongs_to_task(const RecipeKey& key) {
       "newcomers.round",
       "newcomers.clients",
   };
-  // Samples that a method asks for beside the data, and what it does to a model before it is scored.
+  // Samples that a method asks for beside the data or makes of them, and what it does to a model before it is scored.
   const std::string name = full_name(key);
-  if (name == "data.exemplars" || name == "evaluation.fine-tune") return false;
+  if (name == "data.exemplars" || name == "data.augment-minority" || name == "evaluation.fine-tune") return false;
   return std::ranges::find(kSections, key.section) != std::end(kSections) ||
          std::ranges::find(kKeys, name) != std::end(kKeys);
 }

@@ -107,6 +107,57 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAggregator, testing::ValuesIn(merging()
   return name;
 });
 
+// The worked numbers of IDA, the same in both norms because the models lie on one line.
+TEST(InverseDistance, WeighsByNearnessToTheMean) {
+  for (const char* norm : {"l1", "l2"}) {
+    AggregationOptions options;
+    options.global = "inverse-distance";
+    options.norm = norm;
+    const auto aggregator = std::move(make_aggregator(options, sizes(2, 2, 3))).value();
+    std::vector<float> model{0, 0};
+    aggregator->begin(model);
+    aggregator->add(update(0, {1, 1}, 1));
+    aggregator->add(update(1, {1.2f, 0.8f}, 5));
+    aggregator->add(all_dropped(2));
+    aggregator->add(update(3, {4, -2}, 100));
+    aggregator->finish(model);
+    EXPECT_NEAR(model[0], 1.683317, 1e-6) << norm;
+    EXPECT_NEAR(model[1], 0.316683, 1e-6) << norm;
+  }
+}
+
+TEST(InverseDistance, NormsDifferWhereModelsDoNotLieOnALine) {
+  std::vector<float> found;
+  for (const char* norm : {"l1", "l2"}) {
+    AggregationOptions options;
+    options.global = "inverse-distance";
+    options.norm = norm;
+    const auto aggregator = std::move(make_aggregator(options, sizes(2, 2, 3))).value();
+    std::vector<float> model{0, 0};
+    aggregator->begin(model);
+    aggregator->add(update(0, {3, 0}, 1));
+    aggregator->add(update(1, {0, 3}, 1));
+    aggregator->add(update(2, {0, 0}, 1));
+    aggregator->finish(model);
+    found.push_back(model[0]);
+  }
+  // Distances 3, 3, 2 by L1; sqrt 5, sqrt 5, sqrt 2 by L2.
+  EXPECT_NEAR(found[0], 3.0 / 3 / (2.0 / 3 + 0.5), 1e-6);
+  EXPECT_NEAR(found[1], 3.0 / std::sqrt(5.0) / (2 / std::sqrt(5.0) + 1 / std::sqrt(2.0)), 1e-6);
+}
+
+TEST(InverseDistance, EquidistantModelsGiveThePlainMean) {
+  const auto aggregator = make("inverse-distance", sizes(2, 2, 3));
+  std::vector<float> model{9, 9};
+  aggregator->begin(model);
+  aggregator->add(update(0, {1, 0}, 1));
+  aggregator->add(update(1, {-1, 0}, 50));
+  aggregator->add(update(2, {0, 1}, 7));
+  aggregator->add(update(3, {0, -1}, 3));
+  aggregator->finish(model);
+  EXPECT_EQ(model, (std::vector<float>{0, 0}));
+}
+
 TEST(Mean, WeighsBySamplesOrNot) {
   for (const bool by_samples : {true, false}) {
     const auto aggregator = make(by_samples ? "samples-weighted" : "uniform", sizes(1, 1, 2));

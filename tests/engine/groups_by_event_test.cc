@@ -110,8 +110,8 @@ TEST(GroupsByEvent, WhoMissedItIsPlacedFromWhereTheOthersStarted) {
   const SeenRound round(run.federation, {0, 1, 2, 3}, false, std::vector<float>(6, 8));
   (void)formed_by(groups->follow_event(2, round.observed, *run.models));
   const std::vector<ClientId> everybody = clients_of({0, 1, 2, 3, 4, 5});
-  EXPECT_THAT(ids_of(groups->without_group(everybody)), ElementsAre(4, 5));
-  (void)formed_by(groups->place(6, groups->without_group(everybody), *run.models));
+  EXPECT_THAT(ids_of(groups->to_place(everybody)), ElementsAre(4, 5));
+  (void)formed_by(groups->place(6, groups->to_place(everybody), *run.models));
   ASSERT_EQ(run.federation.profiles.size(), 1u);
   const auto& asked = run.federation.profiles[0];
   EXPECT_THAT(asked.clients, ElementsAre(4, 5));

@@ -468,6 +468,13 @@ TEST(Groups, RefuseACheckpointThatCannotBe) {
   EXPECT_FALSE(saved.restore([](Checkpoint& c) { c.put_floats("group-means-start", std::vector<float>(5, 1)); }));
   EXPECT_FALSE(saved.restore([](Checkpoint& c) { c.put_floats("group-means-start", std::vector<float>(6, NAN)); }));
   EXPECT_TRUE(saved.restore([](Checkpoint& c) { c.put_floats("group-means-start", std::vector<float>(6, 1)); }));
+  // An empty group, where clients do not choose theirs.
+  Grouping hollow;
+  hollow.add(clients_of({0, 1, 2, 3}));
+  hollow.add({});
+  hollow.add_idle({4});
+  EXPECT_FALSE(saved.restore([&](Checkpoint& c) { c.put_string("groups", pack(hollow, 5)); }));
+  EXPECT_FALSE(saved.restore([](Checkpoint& c) { c.put_doubles("update-length", std::vector<double>{-1}); }));
   // A member that has not come yet: client 4 is there from round 9 on.
   Grouping early;
   early.add(clients_of({0, 1, 2, 3, 4}));

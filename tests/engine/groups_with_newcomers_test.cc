@@ -57,7 +57,7 @@ TEST(GroupsWithNewcomers, LossesAreAskedOfTheModelsOfAllGroups) {
   EXPECT_EQ(line["placed"][1]["group"], 0);
   EXPECT_EQ(line["placed"][0]["dissimilarity"], 2);
   // Who did not answer is asked again.
-  EXPECT_THAT(ids_of(run.groups->without_group(clients_of({0, 4, 5, 6}))), ElementsAre(5));
+  EXPECT_THAT(ids_of(run.groups->to_place(clients_of({0, 4, 5, 6}))), ElementsAre(5));
 }
 
 TEST(GroupsWithNewcomers, DirectionsAreAskedFromWhereTheOthersBegan) {

@@ -190,7 +190,8 @@ class RandomComposition {
     for (const ProfileEntry& kind : profile_kinds()) {
       if (serves(kind.gives, method.need)) kinds.push_back(kind.name);
     }
-    const std::string kind = kinds.empty() ? "none" : any(kinds);
+    const bool seeds = !method.joined_by.empty() && (method.by_losses || chance(0.5));
+    const std::string kind = seeds && method.by_losses ? "losses" : seeds || kinds.empty() ? "none" : any(kinds);
     set("profile.kind", kind);
     if (kind == "confidence-vector") set("data.exemplars", "2");
     for (const std::string& key : method.keys) {
@@ -215,6 +216,11 @@ class RandomComposition {
       set("local.objective", "plain");
     }
     if (chance(0.4)) set("newcomers.assign", any_name(newcomer_rules()));
+    if (chance(0.2)) set("newcomers.rejoin", "true");
+    if (!seeds) return;
+    set("aggregation.global", "none");
+    set("local.objective", "plain");
+    set("grouping.groups", number(1, 3));
   }
 
   void draw_rest() {

@@ -137,5 +137,18 @@ TEST(Singletons, LeaveClientsWithoutSamplesIdle) {
   EXPECT_EQ(grouping.idle()[0], ClientId{1});
 }
 
+TEST(Quality, AnEmptyGroupSaysNothingOfTheTruth) {
+  Grouping grouping;
+  const ClientId clients[] = {{0}, {1}, {2}, {3}};
+  grouping.add({clients, 2});
+  grouping.add({});
+  grouping.add({clients + 2, 2});
+  const std::vector<std::uint32_t> truth{7, 7, 8, 8};
+  const Agreement found = agreement(grouping, truth);
+  EXPECT_EQ(found.correct, 4u);
+  EXPECT_EQ(found.adjusted_rand, 1);
+  EXPECT_EQ(found.mutual_information, 1);
+}
+
 }  // namespace
 }  // namespace muster

@@ -60,6 +60,7 @@ TEST(NewcomerRule, WhatEachAsks) {
   EXPECT_EQ(nearest_direction_entry().asks, NewcomerAsks::kUpdates);
   EXPECT_EQ(nearest_head_entry().asks, NewcomerAsks::kWeights);
   EXPECT_EQ(argmin_loss_entry().asks, NewcomerAsks::kLosses);
+  EXPECT_EQ(nearest_model_entry().asks, NewcomerAsks::kSent);
   EXPECT_EQ(random_group_entry().asks, NewcomerAsks::kNothing);
 }
 
@@ -79,6 +80,17 @@ TEST(NewcomerRule, HeadGoesByTheDistance) {
   // (10, 1) has the direction of the first, and (-0.5, -0.4) nearly that of the third, but lies nearest to the second.
   EXPECT_THAT(known.groups(*make_nearest_head(), {6, 7, 8}, {10, 1, -0.5f, -0.4f, -2, -2}), ElementsAre(0, 1, 2));
   EXPECT_NEAR(known.far[2], std::sqrt(2.0), 1e-6);
+}
+
+TEST(NewcomerRule, ModelGoesByTheDistanceAndPassesOverBrokenOnes) {
+  Known known;
+  EXPECT_THAT(known.groups(*make_nearest_model(), {6, 7, 8}, {10, 1, -0.5f, -0.4f, -2, -2}), ElementsAre(0, 1, 2));
+  EXPECT_NEAR(known.far[2], std::sqrt(2.0), 1e-6);
+  known.means = {NAN, 0, 0, 2, INFINITY, -3};
+  EXPECT_THAT(known.groups(*make_nearest_model(), {6}, {1, 0}), ElementsAre(1));
+  known.means = {NAN, 0, NAN, 2, INFINITY, -3};
+  EXPECT_THAT(known.groups(*make_nearest_model(), {6}, {1, 0}), ElementsAre(0));
+  EXPECT_TRUE(std::isinf(known.far[0]));
 }
 
 TEST(NewcomerRule, LossGoesToTheSmallest) {

@@ -39,7 +39,7 @@ bool is_known_misfit(const Recipe& recipe) {
   const std::string& objective = recipe.local.objective.name;
   const bool priced = objective == "plain" || objective == "prox" || objective == "control-variate";
   return (recipe.cost.model == "group-operations" && !priced) ||
-         (recipe.local.momentum > 0 && objective == "control-variate") ||
+         (recipe.local.momentum > 0 && objective == "control-variate" && recipe.local.objective.control == "steps") ||
          (recipe.model.name == "softmax" && objective == "fusion");
 }
 

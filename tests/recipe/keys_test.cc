@@ -55,6 +55,11 @@ const std::vector<Recipe>& bases() {
     shares.local.objective.fusion = "multi";
     shares.model.name = "mlp";
     add(shares);
+    Recipe mixed;  // of groups' models that are drawn to each other
+    mixed.grouping.method = "random";
+    mixed.aggregation.global = "none";
+    mixed.aggregation.mixing = 0.1;
+    add(mixed);
     for (const Key& key : recipe_key_table()) {
       for (const std::string& value : values_of(key)) {
         Recipe recipe;
