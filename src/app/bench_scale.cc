@@ -30,15 +30,16 @@ double resident_bytes() {
 
 Result<Recipe> recipe_with(const std::vector<std::string>& settings) {
   MUSTER_ASSIGN(Recipe recipe, load_recipe("fedavg"));
+  MUSTER_TRY(apply_setting(recipe, "evaluation.on=auto"));  // not every client, of which there may be a million
   for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
   return recipe;
 }
 
 Status measure_virtual_clients(const ScaleBenchOptions& options, std::vector<ScaleCase>& cases) {
-  MUSTER_ASSIGN(const Recipe recipe,
-                recipe_with({"data.source=synthetic", fmt::format("data.clients={}", options.clients),
-                             "model.name=softmax", "local.epochs=1", "local.batch-size=10", "plan.sample-clients=100",
-                             fmt::format("rounds={}", options.rounds)}));
+  MUSTER_ASSIGN(const Recipe recipe, recipe_with({"data.source=synthetic", "data.test-fraction=0.1",
+                                                  fmt::format("data.clients={}", options.clients), "model.name=softmax",
+                                                  "local.epochs=1", "local.batch-size=10", "plan.sample-clients=100",
+                                                  fmt::format("rounds={}", options.rounds)}));
   MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
   const std::uint32_t early = std::max(1u, options.rounds / 10);
   const double start = wall_seconds();
@@ -66,6 +67,8 @@ Status measure_mnist(const ScaleBenchOptions& options, std::vector<ScaleCase>& c
                                           "data.partition=classes-per-client",
                                           "data.classes-per-client=2",
                                           "data.clients=1000",
+                                          "data.merge-test=false",
+                                          "data.test-fraction=0.0",
                                           "data.normalize=true",
                                           "model.name=softmax",
                                           "local.epochs=1",
