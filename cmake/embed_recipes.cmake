@@ -1,6 +1,6 @@
-# Writes ${OUTPUT}: the recipes and tasks of ${RECIPES} (a folder) as string literals, so that an installed binary has
+# Writes ${OUTPUT}: the recipes, tasks and papers of ${RECIPES} (a folder) as string literals, so that an installed binary has
 # them. Recipes in methods/ have no data of their own.
-set(text "// Generated from recipes/.\n#include <array>\n\n#include \"recipe/recipe.h\"\n#include \"recipe/tasks.h\"\n\nnamespace muster {\n\n")
+set(text "// Generated from recipes/.\n#include <array>\n\n#include \"recipe/papers.h\"\n#include \"recipe/recipe.h\"\n#include \"recipe/tasks.h\"\n\nnamespace muster {\n\n")
 
 # embed(FUNCTION TYPE FILES...): a function that returns the texts, by name. Those of methods/ are marked.
 function(embed function type)
@@ -28,7 +28,9 @@ endfunction()
 
 file(GLOB recipes ${RECIPES}/*.toml ${RECIPES}/methods/*.toml)
 file(GLOB tasks ${RECIPES}/tasks/*.toml)
+file(GLOB papers ${RECIPES}/papers/*.toml)
 embed(built_in_recipes BuiltInRecipe ${recipes})
 embed(built_in_tasks BuiltInTask ${tasks})
+embed(built_in_papers BuiltInPaper ${papers})
 string(APPEND text "}  // namespace muster\n")
 file(WRITE ${OUTPUT} "${text}")

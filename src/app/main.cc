@@ -27,6 +27,7 @@ Result<int> run(int argc, char** argv) {
   add_show_command(program);
   add_export_command(program, MUSTER_VERSION);
   add_predict_command(program);
+  add_reproduce_command(program);
   add_group_command(program);
   add_data_command(program);
   add_bench_command(program);

@@ -1,6 +1,6 @@
 // What methods that compare vectors share. Clients whose vectors are the same, or whose updates point in the same
 // direction, are never separated to reach a number of groups. Clients whose update is zero have no direction: they are
-// left out and then join the largest group. Internal to the stage.
+// left out and then join the largest group. Internal to the library.
 #pragma once
 
 #include <cstdint>

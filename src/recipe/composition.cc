@@ -194,4 +194,19 @@ Result<Composition> compose_named(const std::string& name_or_path, const std::st
   return compose(std::move(layer), task);
 }
 
+Result<Composition> compose_on(const std::string& name_or_path, std::span<const RecipeLayer> layers) {
+  MUSTER_ASSIGN(RecipeLayer method, find_layer(kBases, name_or_path, {}));
+  Composition composition;
+  MUSTER_ASSIGN(composition.layers, with_roots(kBases, std::move(method)));
+  for (const RecipeLayer& layer : layers) {
+    if (layer.by == GivenKey::By::kBase) composition.layers.push_back(layer);
+  }
+  for (const RecipeLayer& layer : layers) {
+    if (layer.by != GivenKey::By::kTask) continue;
+    MUSTER_ASSIGN(std::vector<RecipeLayer> tasks, with_roots(kTasks, layer));
+    std::ranges::move(tasks, std::back_inserter(composition.layers));
+  }
+  return composition;
+}
+
 }  // namespace muster

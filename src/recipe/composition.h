@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct Composition {
 [[nodiscard]] Result<Composition> compose(RecipeLayer text, const std::string& task);
 // The same for a recipe by its name or path: a built-in method is a base, anything else a text.
 [[nodiscard]] Result<Composition> compose_named(const std::string& name_or_path, const std::string& task);
+// A recipe by its name or path on layers of one's own: bases hold after the recipe's keys, tasks after all bases, each
+// in the order given. A task may start from another.
+[[nodiscard]] Result<Composition> compose_on(const std::string& name_or_path, std::span<const RecipeLayer> layers);
+[[nodiscard]] Result<Recipe> load_recipe_on(const std::string& name_or_path, std::span<const RecipeLayer> layers);
 
 // The top-level keys that name them; no field of a recipe keeps them.
 [[nodiscard]] bool names_a_layer(std::string_view key);

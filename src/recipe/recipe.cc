@@ -233,6 +233,11 @@ Result<Recipe> load_recipe(const std::string& name_or_path, const std::string& t
   return from_layers(composition);
 }
 
+Result<Recipe> load_recipe_on(const std::string& name_or_path, std::span<const RecipeLayer> layers) {
+  MUSTER_ASSIGN(const Composition composition, compose_on(name_or_path, layers));
+  return from_layers(composition);
+}
+
 Status apply_setting(Recipe& recipe, std::string_view setting) {
   const auto equals = setting.find('=');
   if (equals == std::string_view::npos || equals == 0) {

@@ -164,5 +164,28 @@ TEST_F(CompositionTest, SaysWhatIsWrong) {
   EXPECT_THAT(apply_setting(recipe, "task=synthetic").error().message, HasSubstr("--task"));
 }
 
+TEST_F(CompositionTest, LayersOfOnesOwnHoldInOrder) {
+  const auto layer = [](GivenKey::By by, const char* toml) {
+    return RecipeLayer{.by = by, .toml = toml, .origin = "layer", .folder = {}, .built_in = false};
+  };
+  const std::vector<RecipeLayer> layers{
+      layer(GivenKey::By::kTask,
+            "task = \"mnist-writers\"\nrounds = 7\n[local]\nepochs = 2\n[plan]\nparticipation = 0.5"),
+      layer(GivenKey::By::kBase, "[grouping]\nsize = 9\nmax-cov = 0.1"),
+      layer(GivenKey::By::kTask, "[local]\nepochs = 3"),
+  };
+  const auto recipe = load_recipe_on("naivegsp", layers);
+  ASSERT_TRUE(recipe.ok()) << recipe.error().message;
+  ASSERT_TRUE(check_recipe(*recipe).ok()) << "grouping.max-cov gave way";
+  EXPECT_EQ(recipe->data.source, "mnist") << "a task may start from another";
+  EXPECT_EQ(recipe->rounds, 7u);
+  EXPECT_EQ(recipe->local.epochs, 3) << "the later task";
+  EXPECT_EQ(recipe->grouping.size, 9u) << "after the method's own";
+
+  const auto misplaced = load_recipe_on("naivegsp", std::vector{layer(GivenKey::By::kTask, "[grouping]\nsize = 9")});
+  ASSERT_FALSE(misplaced.ok());
+  EXPECT_THAT(misplaced.error().message, HasSubstr("belongs to a method"));
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,279 @@
+#include "engine/reproduction_measures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <numeric>
+
+#include "base/file.h"
+#include "engine/update_distances.h"
+#include "record/json_text.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+using Values = std::vector<double>;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kMostSummaryBytes = std::uint64_t{64} << 20;
+
+std::optional<double> number(const Json& json, const char* pointer) {
+  const Json::json_pointer place(pointer);
+  if (!json.contains(place) || !json.at(place).is_number()) return std::nullopt;
+  return json.at(place).get<double>();
+}
+
+// Calls `take` with every line, an object.
+template <typename Take>
+Status read_lines(const std::filesystem::path& file, Take take) {
+  std::ifstream in(file);
+  if (!in) return failure("{}: missing", file.string());
+  std::size_t number_of_line = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number_of_line;
+    const Result<Json> json = parse_json(line);
+    if (!json || !json->is_object()) return failure("{}:{}: not a record", file.string(), number_of_line);
+    take(*json);
+  }
+  return {};
+}
+
+MeasuredRound round_of(const Json& json) {
+  return {.accuracy = number(json, "/accuracy"),
+          .loss = number(json, "/loss"),
+          // An evaluation of some clients only is no evaluation of all: FedGroup's maximum leaves it out.
+          .of_all = number(json, "/covered").value_or(1) >= 1,
+          .discrepancy = number(json, "/discrepancy"),
+          .bytes = number(json, "/bytes_up").value_or(0) + number(json, "/bytes_down").value_or(0),
+          .compute_s = number(json, "/compute_s").value_or(0),
+          .comm_s = number(json, "/comm_s").value_or(0),
+          .cost_total_s = number(json, "/cost_total_s").value_or(0)};
+}
+
+// The field of every round that has it.
+Values of_rounds(const MeasuredRun& run, std::optional<double> MeasuredRound::*field) {
+  Values values;
+  for (const MeasuredRound& round : run.rounds) {
+    if (round.*field) values.push_back(*(round.*field));
+  }
+  return values;
+}
+
+std::optional<double> mean(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::optional<double> percent(std::optional<double> share) {
+  return share ? std::optional(100 * *share) : share;
+}
+
+std::optional<double> accuracy_last(const MeasuredRun& run, const MeasureOptions&) {
+  return percent(number(run.summary, "/accuracy/last"));
+}
+
+std::optional<double> accuracy_best(const MeasuredRun& run, const MeasureOptions& options) {
+  std::optional<double> best;
+  for (const MeasuredRound& round : run.rounds) {
+    if (!round.accuracy || !round.of_all) continue;
+    if (options.cost_s && round.cost_total_s > *options.cost_s) continue;
+    best = std::max(best.value_or(*round.accuracy), *round.accuracy);
+  }
+  return percent(best);
+}
+
+std::optional<double> accuracy_tail(const MeasuredRun& run, const MeasureOptions& options) {
+  return percent(accuracy_at_the_end(run, options.last));
+}
+
+std::optional<double> accuracy_median(const MeasuredRun& run, const MeasureOptions&) {
+  Values values = of_rounds(run, &MeasuredRound::accuracy);
+  if (values.empty()) return std::nullopt;
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return percent(values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2);
+}
+
+std::optional<double> loss_last(const MeasuredRun& run, const MeasureOptions&) {
+  return number(run.summary, "/loss/last");
+}
+
+std::optional<double> loss_best(const MeasuredRun& run, const MeasureOptions&) {
+  const Values losses = of_rounds(run, &MeasuredRound::loss);
+  return losses.empty() ? std::nullopt : std::optional(std::ranges::min(losses));
+}
+
+// The sum of a field over the rounds up to the first whose accuracy reaches the target.
+template <typename Field>
+std::optional<double> until_target(const MeasuredRun& run, const MeasureOptions& options, Field field) {
+  double sum = 0;
+  bool evaluated = false;
+  for (const MeasuredRound& round : run.rounds) {
+    sum += field(round);
+    evaluated = evaluated || round.accuracy;
+    if (round.accuracy && *round.accuracy >= *options.target) return sum;
+  }
+  return evaluated ? std::optional(kNever) : std::nullopt;
+}
+
+std::optional<double> rounds_to(const MeasuredRun& run, const MeasureOptions& options) {
+  return until_target(run, options, [](const MeasuredRound&) { return 1.0; });
+}
+std::optional<double> compute_to(const MeasuredRun& run, const MeasureOptions& options) {
+  return until_target(run, options, [](const MeasuredRound& round) { return round.compute_s; });
+}
+std::optional<double> sending_to(const MeasuredRun& run, const MeasureOptions& options) {
+  return until_target(run, options, [](const MeasuredRound& round) { return round.comm_s; });
+}
+std::optional<double> seconds_to(const MeasuredRun& run, const MeasureOptions& options) {
+  return until_target(run, options, [](const MeasuredRound& round) { return round.compute_s + round.comm_s; });
+}
+std::optional<double> gigabytes_to(const MeasuredRun& run, const MeasureOptions& options) {
+  return until_target(run, options, [](const MeasuredRound& round) { return round.bytes / 1e9; });
+}
+
+std::optional<double> discrepancy_mean(const MeasuredRun& run, const MeasureOptions&) {
+  return mean(of_rounds(run, &MeasuredRound::discrepancy));
+}
+std::optional<double> discrepancy_variance(const MeasuredRun& run, const MeasureOptions&) {
+  const Values values = of_rounds(run, &MeasuredRound::discrepancy);
+  const auto middle = mean(values);
+  if (!middle) return std::nullopt;
+  double squares = 0;
+  for (const double value : values) squares += (value - *middle) * (value - *middle);
+  return squares / static_cast<double>(values.size());
+}
+
+template <const char* kPointer>
+std::optional<double> of_summary(const MeasuredRun& run, const MeasureOptions&) {
+  return number(run.summary, kPointer);
+}
+constexpr char kRounds[] = "/rounds";
+constexpr char kSizeMin[] = "/groups/size_min";
+constexpr char kSizeMean[] = "/groups/size_mean";
+constexpr char kSizeMax[] = "/groups/size_max";
+constexpr char kGroups[] = "/groups/count";
+constexpr char kCov[] = "/quality/cov_mean";
+constexpr char kCpd[] = "/quality/cpd_median";
+constexpr char kBalance[] = "/quality/balance_ratio";
+constexpr char kCovered[] = "/quality/covered_classes";
+constexpr char kGroupSeconds[] = "/time/group_s";
+constexpr char kComputeSeconds[] = "/cost/compute_s";
+constexpr char kSendingSeconds[] = "/cost/comm_s";
+
+template <std::optional<double> MeasuredRun::*kField>
+std::optional<double> of_groups(const MeasuredRun& run, const MeasureOptions&) {
+  return run.*kField;
+}
+
+// Where nothing is planted, all clients belong together and the number of clusters says it all (AutoCFL).
+std::optional<double> clusters_judged(const MeasuredRun& run, const MeasureOptions&) {
+  return run.clusters_right ? run.clusters_right : run.clusters;
+}
+
+// Lines of groups.jsonl, in order.
+class GroupingLines {
+ public:
+  explicit GroupingLines(MeasuredRun& run) : run_(run) {}
+
+  void take(const Json& line) {
+    const auto count = number(line, "/count");
+    const auto round = number(line, "/round");
+    if (!count || !round) return;
+    run_.clusters = count;
+    run_.clusters_right = number(line, "/truth/correct");
+    const std::string why = line.value("why", "");
+    const bool event = members_.is_array() && why != "regroup-every" && why != "newcomers";
+    const bool changed = line.contains("members") && line["members"] != members_;
+    if (event || (changed && !after_event_)) run_.clusters_round = round;
+    after_event_ = after_event_ || event;
+    if (changed) members_ = line["members"];
+  }
+
+ private:
+  MeasuredRun& run_;
+  Json members_;  // null before the first line
+  bool after_event_ = false;
+};
+
+// Trains the clients' first updates again.
+std::optional<double> distance_correlation(const MeasuredRun& run, const MeasureOptions&) {
+  const auto recipe = load_recipe((run.folder / "recipe.toml").string());
+  if (!recipe) return std::nullopt;
+  const auto distances = update_distances(*recipe, 1);
+  if (!distances) return std::nullopt;
+  const double found = correlation(distances->by_directions, distances->by_others);
+  return std::isfinite(found) ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace
+
+Result<MeasuredRun> read_measured_run(const std::filesystem::path& folder) {
+  MeasuredRun run{.folder = folder};
+  const std::filesystem::path file = folder / "summary.json";
+  MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(file, kMostSummaryBytes));
+  Result<Json> summary = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!summary || !summary->is_object()) return failure("{}: not the summary of a run", file.string());
+  run.summary = std::move(*summary);
+  MUSTER_TRY(read_lines(folder / "rounds.jsonl", [&](const Json& line) { run.rounds.push_back(round_of(line)); }));
+  GroupingLines groups(run);
+  MUSTER_TRY(read_lines(folder / "groups.jsonl", [&](const Json& line) { groups.take(line); }));
+  return run;
+}
+
+std::optional<double> accuracy_at_the_end(const MeasuredRun& run, std::uint32_t count) {
+  const Values values = of_rounds(run, &MeasuredRound::accuracy);
+  const std::size_t taken = std::min<std::size_t>(count, values.size());
+  return mean(Values(values.end() - static_cast<std::ptrdiff_t>(taken), values.end()));
+}
+
+std::span<const Measure> measures() {
+  static constexpr Measure kMeasures[] = {
+      {"accuracy-last", "accuracy of the models that the run leaves, %", false, accuracy_last},
+      {"accuracy-best", "highest accuracy of an evaluation of all clients, within `cost` where given, %", false,
+       accuracy_best},
+      {"accuracy-tail", "mean accuracy of the last `last` evaluations, %", false, accuracy_tail},
+      {"accuracy-median", "median accuracy of all evaluations, %", false, accuracy_median},
+      {"loss-last", "test loss of the models that the run leaves", false, loss_last},
+      {"loss-best", "lowest test loss of an evaluation", false, loss_best},
+      {"rounds", "rounds that were trained", false, of_summary<kRounds>},
+      {"rounds-to", "rounds until an evaluation reaches `target`", true, rounds_to},
+      {"compute-to", "simulated seconds of computing until then", true, compute_to},
+      {"sending-to", "simulated seconds of sending until then", true, sending_to},
+      {"seconds-to", "simulated seconds until then", true, seconds_to},
+      {"gigabytes-to", "traffic until then, both ways, 10^9 bytes", true, gigabytes_to},
+      {"compute-seconds", "simulated seconds of computing in the whole run", false, of_summary<kComputeSeconds>},
+      {"sending-seconds", "simulated seconds of sending in the whole run", false, of_summary<kSendingSeconds>},
+      {"discrepancy-mean", "distance of the models sent from the merged one, mean over rounds", false,
+       discrepancy_mean},
+      {"discrepancy-variance", "its variance over rounds", false, discrepancy_variance},
+      {"group-size-min", "clients of the smallest group", false, of_summary<kSizeMin>},
+      {"group-size-mean", "clients of a group in the mean", false, of_summary<kSizeMean>},
+      {"group-size-max", "clients of the largest group", false, of_summary<kSizeMax>},
+      {"groups", "groups at the end", false, of_summary<kGroups>},
+      {"cov", "coefficient of variation of a group's label counts, mean over groups", false, of_summary<kCov>},
+      {"cpd-median", "class probability distance of two groups, median over pairs", false, of_summary<kCpd>},
+      {"balance-ratio", "rarest over most frequent class of a group, mean over groups", false, of_summary<kBalance>},
+      {"covered-classes", "share of the classes that a group has, mean over groups", false, of_summary<kCovered>},
+      {"grouping-seconds", "seconds that forming groups took on this machine", false, of_summary<kGroupSeconds>},
+      {"clusters", "clusters found", false, of_groups<&MeasuredRun::clusters>},
+      {"clusters-right", "clients in the right cluster", false, of_groups<&MeasuredRun::clusters_right>},
+      {"clusters-judged", "clients in the right cluster, or where none are planted the clusters found", false,
+       clusters_judged},
+      {"clusters-round", "round in which an event last formed clusters; without events, in which they last changed",
+       false, of_groups<&MeasuredRun::clusters_round>},
+      {"distance-correlation",
+       "correlation, over pairs of clients, of the distances of first updates by leading directions and by all others",
+       false, distance_correlation},
+  };
+  return kMeasures;
+}
+
+const Measure* find_measure(std::string_view name) {
+  const auto found = std::ranges::find(measures(), name, &Measure::name);
+  return found == measures().end() ? nullptr : &*found;
+}
+
+}  // namespace muster

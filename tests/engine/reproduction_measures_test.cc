@@ -1,0 +1,108 @@
+// What is measured of a run, on runs made up for it.
+#include "engine/reproduction_measures.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "scratch_folder.h"
+
+namespace muster {
+namespace {
+
+double value(const char* measure, const MeasuredRun& run, const MeasureOptions& options = {}) {
+  const Measure* const found = find_measure(measure);
+  EXPECT_NE(found, nullptr) << measure;
+  return found->of(run, options).value_or(NAN);
+}
+
+MeasuredRun climbing() {
+  MeasuredRun run;
+  const double accuracies[] = {0.2, 0.6, 0.5, 0.7};
+  for (std::size_t i = 0; i < 4; ++i) {
+    run.rounds.push_back({.accuracy = accuracies[i],
+                          .loss = 2.0 - accuracies[i],
+                          .discrepancy = static_cast<double>(i),
+                          .bytes = 1e9,
+                          .compute_s = 2,
+                          .comm_s = 3,
+                          .cost_total_s = 5.0 * static_cast<double>(i + 1)});
+  }
+  run.summary = {{"accuracy", {{"last", 0.7}}}, {"groups", {{"count", 3}}}};
+  return run;
+}
+
+TEST(Measures, OfAccuracy) {
+  MeasuredRun run = climbing();
+  EXPECT_DOUBLE_EQ(value("accuracy-last", run), 70);
+  EXPECT_DOUBLE_EQ(value("accuracy-best", run), 70);
+  EXPECT_DOUBLE_EQ(value("accuracy-best", run, {.cost_s = 15}), 60);
+  EXPECT_DOUBLE_EQ(value("accuracy-tail", run, {.last = 2}), 60);
+  EXPECT_DOUBLE_EQ(value("accuracy-tail", run, {.last = 100}), 50);
+  EXPECT_DOUBLE_EQ(value("accuracy-median", run), 55);
+  EXPECT_DOUBLE_EQ(value("loss-best", run), 1.3);
+  run.rounds[3].of_all = false;
+  EXPECT_DOUBLE_EQ(value("accuracy-best", run), 60) << "an evaluation of some clients does not count";
+}
+
+TEST(Measures, UntilATarget) {
+  const MeasuredRun run = climbing();
+  EXPECT_EQ(value("rounds-to", run, {.target = 0.6}), 2);
+  EXPECT_EQ(value("compute-to", run, {.target = 0.6}), 4);
+  EXPECT_EQ(value("sending-to", run, {.target = 0.6}), 6);
+  EXPECT_EQ(value("seconds-to", run, {.target = 0.6}), 10);
+  EXPECT_EQ(value("gigabytes-to", run, {.target = 0.65}), 4);
+  EXPECT_TRUE(std::isinf(value("rounds-to", run, {.target = 0.71})));
+  EXPECT_TRUE(std::isnan(value("rounds-to", MeasuredRun{}, {.target = 0.5}))) << "nothing was evaluated";
+}
+
+TEST(Measures, OfDiscrepancyAndClusters) {
+  MeasuredRun run = climbing();
+  EXPECT_DOUBLE_EQ(value("discrepancy-mean", run), 1.5);
+  EXPECT_DOUBLE_EQ(value("discrepancy-variance", run), 1.25);
+  run.clusters = 3;
+  EXPECT_EQ(value("clusters-judged", run), 3) << "where none are planted, their number";
+  run.clusters_right = 17;
+  EXPECT_EQ(value("clusters-judged", run), 17);
+  EXPECT_TRUE(std::isnan(value("cov", run))) << "the run has none";
+}
+
+TEST(Measures, ReadARunsFiles) {
+  const ScratchFolder scratch;
+  const auto write = [&](const char* file, const char* text) { std::ofstream(scratch.path() / file) << text; };
+  write("summary.json", R"({"accuracy":{"last":0.5}})");
+  write("rounds.jsonl",
+        "{\"round\":1,\"accuracy\":null,\"bytes_up\":1,\"bytes_down\":2}\n"
+        "{\"round\":2,\"accuracy\":0.5,\"covered\":0.5}\n");
+  write("groups.jsonl",
+        R"({"round":1,"count":1,"why":"the run begins","members":[[0,1]]}
+{"round":4,"count":2,"why":"regroup-every","members":[[0],[1]],"truth":{"correct":2}}
+{"round":5,"count":2,"why":"regroup-every","members":[[0],[1]],"truth":{"correct":2}}
+)");
+  const auto run = read_measured_run(scratch.path());
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->rounds.size(), 2u);
+  EXPECT_FALSE(run->rounds[0].accuracy);
+  EXPECT_EQ(run->rounds[0].bytes, 3);
+  EXPECT_FALSE(run->rounds[1].of_all);
+  EXPECT_EQ(value("clusters-round", *run), 4) << "they stayed after that";
+  EXPECT_EQ(value("clusters", *run), 2);
+  EXPECT_EQ(value("clusters-right", *run), 2);
+  write("groups.jsonl",
+        R"({"round":1,"count":1,"why":"the run begins","members":[[0,1]]}
+{"round":3,"count":1,"why":"loss-variance","members":[[0,1]]}
+)");
+  EXPECT_EQ(value("clusters-round", *read_measured_run(scratch.path())), 3) << "an event counts though nothing changed";
+  write("rounds.jsonl", "{\"round\":1}\nnonsense\n");
+  EXPECT_THAT(read_measured_run(scratch.path()).error().message, testing::HasSubstr("rounds.jsonl:2"));
+}
+
+TEST(Measures, AreAllDocumented) {
+  std::ifstream in(std::filesystem::path(MUSTER_SOURCE_DIR) / "docs/reproduce.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  for (const Measure& measure : measures()) {
+    EXPECT_THAT(page, testing::HasSubstr(fmt::format("| `{}` | {} |\n", measure.name, measure.summary)));
+  }
+}
+
+}  // namespace
+}  // namespace muster
