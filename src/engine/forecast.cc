@@ -20,6 +20,7 @@
 #include "recipe/choices.h"
 #include "recipe/fit_to_data.h"
 #include "record/json_text.h"
+#include "solver/training_flops.h"
 
 namespace muster {
 namespace {
@@ -110,7 +111,10 @@ FirstRound first_round(const Recipe& recipe, const PlanOptions& options, const F
     for (const ClientId client : plan.members(i, grouping)) {
       const std::uint32_t own = federation.roster().train_samples(client);
       const double trained = visit_samples(recipe, own) * round.work.visits;
-      group.members.push_back({.client = client, .samples = own, .visits = round.work.visits});
+      group.members.push_back({.client = client,
+                               .samples = own,
+                               .samples_trained = static_cast<std::uint64_t>(std::llround(trained)),
+                               .visits = round.work.visits});
       chain += trained;
       longest = std::max(longest, trained);
     }
@@ -215,6 +219,20 @@ FirstRound tell_round(const Recipe& recipe, Parts& parts, Forecast& found) {
   return round;
 }
 
+// How many rounds `budget` pays for, if all take what the first one does: a run ends after the round that exceeds it.
+void tell_rounds(const Recipe& recipe, const Parts& parts, const FirstRound& round, Forecast& found) {
+  if (!found.clients_per_round) return;
+  const bool matches_outputs = parts.objective->output_match() > 0;
+  const NetworkSize network{.sample_flops = training_flops(parts.federation->network(), matches_outputs),
+                            .values = parts.sent.model};
+  const RoundCost cost = round_cost(recipe.cost, recipe.local.objective.name, network, round.work);
+  found.cost_s = cost.compute_s + cost.comm_s;
+  if (!recipe.budget || *recipe.budget >= found.cost_s * recipe.rounds) return;
+  found.rounds = static_cast<std::uint32_t>(*recipe.budget / found.cost_s) + 1;
+  found.notes.push_back(fmt::format("the budget of {} simulated seconds pays for about {} of {} rounds", *recipe.budget,
+                                    found.rounds, recipe.rounds));
+}
+
 Status tell_time(const Recipe& recipe, Parts& parts, const FirstRound& round, Forecast& found) {
   LocalFederation& federation = *parts.federation;
   const EvaluationRequest request = parts.evaluation->request(*parts.models, parts.groups->grouping(), 1);
@@ -233,7 +251,7 @@ Status tell_time(const Recipe& recipe, Parts& parts, const FirstRound& round, Fo
   found.profile_s = profile_samples(recipe, federation) * sample_s / threads;
   found.round_s =
       std::max(round.samples / threads, round.longest_chain) * sample_s + evaluation_s / recipe.evaluation.every;
-  found.total_s = found.profile_s + found.round_s * recipe.rounds;
+  found.total_s = found.profile_s + found.round_s * found.rounds;
   return {};
 }
 
@@ -269,6 +287,7 @@ Result<Forecast> forecast(Recipe recipe, std::uint32_t threads) {
   for (std::uint32_t k = 0; k < roster.clients(); ++k) found.train_samples += roster.train_samples({k});
   MUSTER_TRY(tell_groups(parts, found));
   const FirstRound round = tell_round(recipe, parts, found);
+  tell_rounds(recipe, parts, round, found);
   MUSTER_TRY(tell_time(recipe, parts, round, found));
   found.memory_bytes = memory_bytes(recipe, parts);
   return found;
@@ -307,7 +326,8 @@ std::string to_json(const Forecast& f) {
              {"clients", known(f.clients_per_round)},
              {"samples", if_drawn(f.samples_per_round)},
              {"bytes_up", if_drawn(f.bytes_up)},
-             {"bytes_down", if_drawn(f.bytes_down)}}},
+             {"bytes_down", if_drawn(f.bytes_down)},
+             {"cost_s", if_drawn(f.cost_s)}}},
            {"threads", f.threads},
            {"memory_bytes", f.memory_bytes},
            {"time", {{"profile_s", f.profile_s}, {"round_s", if_drawn(f.round_s)}, {"total_s", if_drawn(f.total_s)}}}});

@@ -17,7 +17,7 @@ struct Forecast {
   std::string description;  // describe_recipe()
   std::vector<std::string> notes;
   std::uint64_t seed = 0;
-  std::uint32_t rounds = 0;
+  std::uint32_t rounds = 0;  // about, where `budget` ends the run before the recipe's
   std::string data;  // in words
   std::uint32_t clients = 0;
   std::uint64_t train_samples = 0;
@@ -40,6 +40,7 @@ struct Forecast {
   std::uint64_t samples_per_round = 0;  // trained, counting every pass
   std::uint64_t bytes_up = 0;           // per round
   std::uint64_t bytes_down = 0;
+  double cost_s = 0;  // simulated seconds per round
 
   std::uint32_t threads = 0;
   std::uint64_t memory_bytes = 0;  // about

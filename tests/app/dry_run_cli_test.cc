@@ -51,6 +51,20 @@ TEST_F(DryRun, SaysWhatTheRunThenDoes) {
   EXPECT_GT(forecast["memory_bytes"], 1'000'000);
 }
 
+TEST_F(DryRun, KnowsHowManyRoundsABudgetPaysFor) {
+  const Words same = words({"fedavg", "--rounds", "50", "--set", "plan.sample-clients=40", "--set", "budget=0.5",
+                            "--set", "cost.server-in-mbps=100", "--json", "--quiet"});
+  Words dry = same;
+  dry.push_back("--dry-run");
+  const auto forecast = nlohmann::json::parse(muster(dry).out);
+  const auto run = nlohmann::json::parse(muster(same).out);
+  ASSERT_EQ(run["stopped"], "budget");
+  EXPECT_EQ(forecast["rounds"], run["rounds"]);
+  EXPECT_NEAR(forecast["per_round"]["cost_s"].get<double>() * run["rounds"].get<double>(),
+              run["cost"]["compute_s"].get<double>() + run["cost"]["comm_s"].get<double>(), 0.05);
+  EXPECT_THAT(forecast["notes"].dump(), HasSubstr("pays for about"));
+}
+
 TEST_F(DryRun, FormsGroupsWhereNobodyMustTrainForThem) {
   const Words same = words({"fedgsp", "--rounds", "1", "--json", "--quiet"});
   Words dry = same;
