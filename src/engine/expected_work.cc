@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "solver/training_flops.h"
+
 namespace muster {
 namespace {
 
@@ -23,13 +25,20 @@ double mean_samples(const FederatedData& data) {
   return asked > 0 ? samples / asked : 0.0;
 }
 
+// Of a network that cannot be made the run will say why.
+double operations_per_sample(const Recipe& recipe, const FederatedData& data) {
+  const auto network = make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective));
+  return network ? training_flops(**network) : 1.0;
+}
+
 }  // namespace
 
 double expected_work(const Recipe& recipe, const FederatedData& data) {
   const double visit = recipe.local.steps ? static_cast<double>(*recipe.local.steps) * recipe.local.batch_size
                                           : recipe.local.epochs * mean_samples(data);
   const double visits = recipe.training.mode == "sequential" ? recipe.training.passes : recipe.training.group_rounds;
-  return std::max(1.0, recipe.rounds * drawn_clients(recipe, data.clients()) * visits * visit);
+  const double samples = recipe.rounds * drawn_clients(recipe, data.clients()) * visits * visit;
+  return std::max(1.0, samples) * operations_per_sample(recipe, data);
 }
 
 }  // namespace muster

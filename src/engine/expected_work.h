@@ -1,4 +1,4 @@
-// How long a run will take compared with another one on the same data: enough to begin with the longest.
+// How long a run will take compared with others: enough to begin with the longest, and to tell the time left.
 #pragma once
 
 #include "data/federated_data.h"
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// Samples that all rounds train on, about; groups are not known yet. > 0.
+// Operations of training in all rounds, about; groups are not known yet. > 0.
 [[nodiscard]] double expected_work(const Recipe& recipe, const FederatedData& data);
 
 }  // namespace muster

@@ -18,7 +18,7 @@ struct Forecast {
   std::vector<std::string> notes;
   std::uint64_t seed = 0;
   std::uint32_t rounds = 0;  // about, where `budget` ends the run before the recipe's
-  std::string data;  // in words
+  std::string data;          // in words
   std::uint32_t clients = 0;
   std::uint64_t train_samples = 0;
   std::uint64_t test_samples = 0;  // that an evaluation scores
