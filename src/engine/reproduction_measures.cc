@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "base/file.h"
@@ -33,9 +34,14 @@ Status read_lines(const std::filesystem::path& file, Take take) {
   std::size_t number_of_line = 0;
   for (std::string line; std::getline(in, line);) {
     ++number_of_line;
+    const auto broken = [&] { return failure("{}:{}: not a record", file.string(), number_of_line); };
     const Result<Json> json = parse_json(line);
-    if (!json || !json->is_object()) return failure("{}:{}: not a record", file.string(), number_of_line);
-    take(*json);
+    if (!json || !json->is_object()) return broken();
+    try {
+      take(*json);
+    } catch (const Json::exception&) {  // a field of another kind than records have
+      return broken();
+    }
   }
   return {};
 }
@@ -179,22 +185,42 @@ class GroupingLines {
   explicit GroupingLines(MeasuredRun& run) : run_(run) {}
 
   void take(const Json& line) {
-    const auto count = number(line, "/count");
     const auto round = number(line, "/round");
-    if (!count || !round) return;
-    run_.clusters = count;
-    run_.clusters_right = number(line, "/truth/correct");
+    if (!round) return;
+    if (const auto right = number(line, "/truth/correct")) run_.clusters_right = right;
+    const auto count = number(line, "/count");
+    if (count) run_.clusters = count;
     const std::string why = line.value("why", "");
-    const bool event = members_.is_array() && why != "regroup-every" && why != "newcomers";
-    const bool changed = line.contains("members") && line["members"] != members_;
+    const bool event = !groups_.empty() && why != "regroup-every" && why != "newcomers";
+    const bool changed = count ? formed(line) : placed(line);
     if (event || (changed && !after_event_)) run_.clusters_round = round;
     after_event_ = after_event_ || event;
-    if (changed) members_ = line["members"];
   }
 
  private:
+  // Both: whether a client is in another group than before.
+  bool formed(const Json& line) {
+    std::map<std::uint32_t, std::uint32_t> groups;
+    const Json members = line.value("members", Json::array());
+    for (std::uint32_t g = 0; g < members.size(); ++g) {
+      for (const Json& client : members[g]) groups[client.get<std::uint32_t>()] = g;
+    }
+    std::swap(groups, groups_);
+    return groups != groups_;
+  }
+  bool placed(const Json& line) {
+    bool changed = false;
+    for (const Json& one : line.value("placed", Json::array())) {
+      const auto group = one.value("group", std::uint32_t{0});
+      const auto [place, is_new] = groups_.try_emplace(one.value("client", std::uint32_t{0}), group);
+      changed = changed || is_new || place->second != group;
+      place->second = group;
+    }
+    return changed;
+  }
+
   MeasuredRun& run_;
-  Json members_;  // null before the first line
+  std::map<std::uint32_t, std::uint32_t> groups_;  // of each client that is in one
   bool after_event_ = false;
 };
 

@@ -92,6 +92,17 @@ TEST(Measures, ReadARunsFiles) {
 {"round":3,"count":1,"why":"loss-variance","members":[[0,1]]}
 )");
   EXPECT_EQ(value("clusters-round", *read_measured_run(scratch.path())), 3) << "an event counts though nothing changed";
+  write("groups.jsonl",
+        R"({"round":1,"count":2,"why":"the run begins","members":[[],[]],"truth":{"correct":0}}
+{"round":1,"why":"newcomers","placed":[{"client":0,"group":0},{"client":1,"group":0}],"truth":{"correct":1}}
+{"round":2,"why":"newcomers","placed":[{"client":0,"group":0},{"client":1,"group":1}],"truth":{"correct":2}}
+{"round":3,"why":"newcomers","placed":[{"client":0,"group":0},{"client":1,"group":1}],"truth":{"correct":2}}
+)");
+  const auto chosen = read_measured_run(scratch.path());
+  EXPECT_EQ(value("clusters-round", *chosen), 2) << "clients that choose anew in every round then stayed";
+  EXPECT_EQ(value("clusters-right", *chosen), 2);
+  write("groups.jsonl", "{\"round\":1,\"count\":1,\"members\":[[\"a\"]]}\n");
+  EXPECT_THAT(read_measured_run(scratch.path()).error().message, testing::HasSubstr("groups.jsonl:1"));
   write("rounds.jsonl", "{\"round\":1}\nnonsense\n");
   EXPECT_THAT(read_measured_run(scratch.path()).error().message, testing::HasSubstr("rounds.jsonl:2"));
 }
