@@ -17,7 +17,7 @@ namespace muster {
 struct MeasuredRound {
   std::optional<double> accuracy;
   std::optional<double> loss;
-  bool of_all = true;  // the accuracy is of all test samples, not only of some clients'
+  double covered = 1;  // share of the clients' test samples behind the accuracy
   std::optional<double> discrepancy;
   double bytes = 0;      // both ways
   double compute_s = 0;  // simulated

@@ -40,8 +40,10 @@ TEST(Measures, OfAccuracy) {
   EXPECT_DOUBLE_EQ(value("accuracy-tail", run, {.last = 100}), 50);
   EXPECT_DOUBLE_EQ(value("accuracy-median", run), 55);
   EXPECT_DOUBLE_EQ(value("loss-best", run), 1.3);
-  run.rounds[3].of_all = false;
+  run.rounds[3].covered = 0.5;
   EXPECT_DOUBLE_EQ(value("accuracy-best", run), 60) << "an evaluation of some clients does not count";
+  for (MeasuredRound& round : run.rounds) round.covered = 0.5;
+  EXPECT_DOUBLE_EQ(value("accuracy-best", run), 70) << "unless none has more of them";
 }
 
 TEST(Measures, UntilATarget) {
@@ -83,7 +85,7 @@ TEST(Measures, ReadARunsFiles) {
   EXPECT_EQ(run->rounds.size(), 2u);
   EXPECT_FALSE(run->rounds[0].accuracy);
   EXPECT_EQ(run->rounds[0].bytes, 3);
-  EXPECT_FALSE(run->rounds[1].of_all);
+  EXPECT_EQ(run->rounds[1].covered, 0.5);
   EXPECT_EQ(value("clusters-round", *run), 4) << "they stayed after that";
   EXPECT_EQ(value("clusters", *run), 2);
   EXPECT_EQ(value("clusters-right", *run), 2);
