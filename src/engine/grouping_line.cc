@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "record/json_text.h"
+#include "record/quality_json.h"
 
 namespace muster {
 namespace {
@@ -31,11 +32,7 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
   const Grouping& grouping = formed.grouping;
   Json line{{"round", formed.round}, {"method", formed.method}, {"count", grouping.count()}, {"why", formed.why}};
   if (oracle) {
-    const GroupQuality quality = oracle->quality(grouping);
-    line["quality"] = {{"cov_mean", quality.cov_mean},
-                       {"cpd_median", quality.cpd_median},
-                       {"balance_ratio", quality.balance_ratio},
-                       {"covered_classes", quality.covered_classes}};
+    line["quality"] = quality_json(oracle->quality(grouping), oracle->client_quality());
   }
   if (formed.profile && formed.profile->entry().gives != ProfileGives::kNothing) {
     line["profile"] = {{"kind", formed.profile->entry().name},

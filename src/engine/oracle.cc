@@ -7,8 +7,14 @@
 namespace muster {
 namespace {
 
-// Groups that enter the quality figures; of more groups this many are drawn.
+// Groups, or single clients, that enter the quality figures; of more this many are drawn.
 constexpr std::uint32_t kJudgedGroups = 1000;
+
+// The places that are judged of `count`.
+std::vector<std::uint32_t> judged_of(std::uint32_t count, std::uint64_t seed) {
+  Stream stream({.seed = seed, .purpose = Purpose::kGrouping, .part = 1});
+  return stream.sample(count, std::min(count, kJudgedGroups));
+}
 
 }  // namespace
 
@@ -24,17 +30,27 @@ Oracle::Oracle(const FederatedData& data, std::uint64_t seed) : data_(data), see
 }
 
 GroupQuality Oracle::quality(const Grouping& grouping) const {
-  Stream stream({.seed = seed_, .purpose = Purpose::kGrouping, .part = 1});
-  Rows<std::uint64_t> counts(std::min(grouping.count(), kJudgedGroups), data_.classes());
-  std::uint32_t judged = 0;
-  for (const std::uint32_t g : stream.sample(grouping.count(), counts.count())) {
-    const std::span<std::uint64_t> sums = counts.row(judged++);
-    for (const ClientId client : grouping.members({g})) {
+  const std::vector<std::uint32_t> judged = judged_of(grouping.count(), seed_);
+  Rows<std::uint64_t> counts(static_cast<std::uint32_t>(judged.size()), data_.classes());
+  for (std::uint32_t i = 0; i < judged.size(); ++i) {
+    const std::span<std::uint64_t> sums = counts.row(i);
+    const GroupId g{judged[i]};
+    for (const ClientId client : grouping.members(g)) {
       const std::vector<std::uint32_t> own = data_.label_counts(client);
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += own[c];
     }
   }
   return judge_groups(counts);
+}
+
+const GroupQuality& Oracle::client_quality() const {
+  if (client_quality_) return *client_quality_;
+  Grouping alone;
+  for (const std::uint32_t k : judged_of(data_.clients(), seed_)) {
+    const ClientId client{k};
+    if (data_.train_count(client) > 0) alone.add(std::span(&client, 1));
+  }
+  return client_quality_.emplace(quality(alone));
 }
 
 std::optional<Agreement> Oracle::truth(const Grouping& grouping) const {

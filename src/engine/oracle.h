@@ -16,6 +16,9 @@ class Oracle {
 
   // How even the groups' true labels are; where there are very many groups, of some of them.
   [[nodiscard]] GroupQuality quality(const Grouping& grouping) const;
+  // The same of single clients, those with samples; where there are very many, of some of them. Judged when it is first
+  // asked for, so not by two threads at once.
+  [[nodiscard]] const GroupQuality& client_quality() const;
   // How far the groups are the planted clusters; not set where the data have none, or the groups are very many.
   [[nodiscard]] std::optional<Agreement> truth(const Grouping& grouping) const;
 
@@ -23,6 +26,7 @@ class Oracle {
   const FederatedData& data_;
   std::uint64_t seed_;
   std::vector<std::uint32_t> clusters_;  // of each client; empty if none are planted
+  mutable std::optional<GroupQuality> client_quality_;
 };
 
 }  // namespace muster

@@ -76,7 +76,10 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   summary.group_size_mean = sizes.mean;
   summary.groups_since = loop.groups().formed_for();
   summary.truth = loop.groups().truth();
-  if (oracle) summary.quality = oracle->quality(grouping);
+  if (oracle) {
+    summary.quality = oracle->quality(grouping);
+    summary.client_quality = oracle->client_quality();
+  }
   summary.peak_rss_bytes = peak_rss_bytes();
   summary.dir = folder.path();
   summary.data = data;

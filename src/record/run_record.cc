@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "record/json_text.h"
+#include "record/quality_json.h"
 
 namespace muster {
 namespace {
@@ -144,11 +145,7 @@ std::string to_json(const RunSummary& s) {
         {"size_min", s.group_size_min},
         {"size_mean", s.group_size_mean},
         {"size_max", s.group_size_max}}},
-      {"quality",
-       {{"cov_mean", number(s.quality.cov_mean)},
-        {"cpd_median", number(s.quality.cpd_median)},
-        {"balance_ratio", number(s.quality.balance_ratio)},
-        {"covered_classes", number(s.quality.covered_classes)}}},
+      {"quality", quality_json(s.quality, s.client_quality)},
       {"cost",
        {{"compute_s", number(s.compute_s)},
         {"comm_s", number(s.comm_s)},

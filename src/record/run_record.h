@@ -74,6 +74,7 @@ struct RunSummary : RunTotals {
   double group_size_max = 0;
   std::uint32_t groups_since = 0;  // the round that the groups were formed in
   GroupQuality quality;
+  GroupQuality client_quality;     // as if every client were a group
   std::optional<Agreement> truth;  // with planted clusters, where there are some
   std::uint64_t peak_rss_bytes = 0;
   std::filesystem::path dir;

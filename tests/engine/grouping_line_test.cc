@@ -1,6 +1,7 @@
 // The lines of groups.jsonl, field by field.
 #include "engine/grouping_line.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "data/federated_data.h"
@@ -25,7 +26,10 @@ class Planted final : public FederatedData {
   std::uint32_t clients() const override { return 5; }
   Shape shape() const override { return {1, 1, 2}; }
   std::uint32_t classes() const override { return 2; }
-  std::uint32_t train_count(ClientId) const override { return 0; }
+  std::uint32_t train_count(ClientId client) const override {
+    const std::vector<std::uint32_t> counts = label_counts(client);
+    return counts[0] + counts[1];
+  }
   std::uint32_t test_count(ClientId) const override { return 0; }
   SampleView train(ClientId, SampleBuffer&) const override { return {}; }
   SampleView test(ClientId, SampleBuffer&) const override { return {}; }
@@ -81,15 +85,32 @@ TEST(GroupingLine, TheOracleJudgesTheMembersOfEachGroup) {
   // Groups of (30, 10) and (20, 20): standard deviations 10 and 0 about a mean of 20.
   const GroupQuality quality = oracle.quality(grouping);
   EXPECT_NEAR(quality.cov_mean, 0.25, 1e-9);
-  EXPECT_EQ(line["quality"], Json({{"cov_mean", quality.cov_mean},
-                                   {"cpd_median", quality.cpd_median},
-                                   {"balance_ratio", quality.balance_ratio},
-                                   {"covered_classes", quality.covered_classes}}));
+  EXPECT_EQ(line["quality"]["cov_mean"], quality.cov_mean);
+  EXPECT_EQ(line["quality"]["cpd_median"], quality.cpd_median);
+  EXPECT_EQ(line["quality"]["balance_ratio"], quality.balance_ratio);
+  EXPECT_EQ(line["quality"]["covered_classes"], quality.covered_classes);
   EXPECT_NE(quality.cov_mean, quality.cpd_median);
   EXPECT_EQ(line["truth"]["clients"], 5);  // also the idle one
   EXPECT_EQ(line["truth"]["correct"], 4);
   EXPECT_EQ(line["truth"]["adjusted_rand"], 1.0);
   EXPECT_EQ(line["truth"]["mutual_information"], 1.0);
+}
+
+// With k = 1 - 1/e the distance of (1, 0) and (0, 1) is 2 k, and that of either and (1/2, 1/2) is k / 2.
+TEST(GroupingLine, TheOracleJudgesSingleClientsTogetherWithGroups) {
+  const Planted data;
+  const Oracle oracle(data, 1);
+  const Grouping grouping = pairs();
+  const Json line = Json::parse(grouping_line({.grouping = grouping, .notes = {}}, &oracle));
+  // Of the ten pairs of five clients two are equal, four are with client 4 and four have a class each.
+  const double kernel = 1 - std::exp(-1.0);
+  EXPECT_NEAR(line["quality"]["client_cpd_median"].get<double>(), 0.5 * kernel, 1e-12);
+  EXPECT_NEAR(line["quality"]["client_cpd_low"].get<double>(), 0.5 * kernel, 1e-12);
+  EXPECT_NEAR(line["quality"]["client_cpd_high"].get<double>(), 2 * kernel, 1e-12);
+  // (3/4, 1/4) and (1/2, 1/2).
+  for (const char* field : {"cpd_low", "cpd_median", "cpd_high"}) {
+    EXPECT_NEAR(line["quality"][field].get<double>(), 0.125 * kernel, 1e-12) << field;
+  }
 }
 
 TEST(GroupingLine, OfNewcomersSaysWhoWentWhere) {

@@ -77,7 +77,9 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
   summary.group_size_min = 19;
   summary.group_size_mean = 20;
   summary.group_size_max = 21;
-  summary.quality = {.cov_mean = 22, .cpd_median = 23, .balance_ratio = 24, .covered_classes = 25};
+  summary.quality = {
+      .cov_mean = 22, .cpd_median = 23, .cpd_low = 40.5, .cpd_high = 41.5, .balance_ratio = 24, .covered_classes = 25};
+  summary.client_quality = {.cov_mean = 90, .cpd_median = 42.5, .cpd_low = 43.5, .cpd_high = 44.5};
   summary.peak_rss_bytes = 26;
   summary.dir = "runs/id";
   summary.data = "blobs";
@@ -98,7 +100,8 @@ TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
     "accuracy": {"last": 0.5, "best": 0.75, "best_round": 3}, "loss": {"last": 1.25},
     "target": {"accuracy": 0.625, "round": 5}, "clients": 15, "models": 16,
     "groups": {"count": 17, "idle": 18, "size_min": 19.0, "size_mean": 20.0, "size_max": 21.0},
-    "quality": {"cov_mean": 22.0, "cpd_median": 23.0, "balance_ratio": 24.0, "covered_classes": 25.0},
+    "quality": {"cov_mean": 22.0, "cpd_median": 23.0, "cpd_low": 40.5, "cpd_high": 41.5, "client_cpd_median": 42.5,
+                "client_cpd_low": 43.5, "client_cpd_high": 44.5, "balance_ratio": 24.0, "covered_classes": 25.0},
     "cost": {"compute_s": 1.0, "comm_s": 2.0, "bytes_up": 33, "bytes_down": 34, "bytes_client_server": 35,
              "bytes_relay": 36, "bytes_edge_cloud": 37, "group_s": 12.0},
     "time": {"wall_s": 9.0, "setup_s": 28.0, "profile_s": 30.0, "group_s": 12.0, "train_s": 10.0, "eval_s": 11.0, "samples_trained": 80, "samples_per_s": 2.0},
