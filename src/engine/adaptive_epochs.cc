@@ -6,7 +6,8 @@
 namespace muster {
 namespace {
 
-constexpr double kMostEpochs = 1'000'000;  // as many as a recipe may ask for
+constexpr double kMostEpochs = 1'000'000;    // as many as a recipe may ask for
+constexpr std::size_t kListedClients = 200;  // more would fill the record of every round
 
 EpochRounding rounding_of(const std::string& word) {
   if (word == "fractional") return EpochRounding::kFractional;
@@ -47,9 +48,33 @@ void AdaptiveEpochs::prepare(RoundTasks& round) {
     for (const ClientId client : round.tasks[i].members) round.epochs[i].push_back(epochs(client));
     round.tasks[i].epochs = round.epochs[i];
   }
+  asked_ = frozen_ ? std::nullopt : figures(round);
 }
 
-void AdaptiveEpochs::end(const Models&, RoundRecord&) {
+std::optional<EpochFigures> AdaptiveEpochs::figures(const RoundTasks& round) const {
+  EpochFigures found{.min = kMostEpochs};
+  double sum = 0;
+  std::size_t count = 0;
+  for (const GroupTask& task : round.tasks) {
+    for (const ClientId client : task.members) {
+      const double own = epochs(client);
+      found.min = std::min(found.min, own);
+      found.max = std::max(found.max, own);
+      sum += own;
+      if (++count > kListedClients) continue;
+      found.clients.push_back({.client = client.value, .samples = samples_[client.value], .epochs = own});
+    }
+  }
+  if (count == 0) return std::nullopt;
+  found.mean = sum / static_cast<double>(count);
+  if (count > kListedClients) found.clients.clear();
+  std::ranges::sort(found.clients, {}, &EpochFigures::OfClient::client);
+  return found;
+}
+
+void AdaptiveEpochs::end(const Models&, RoundRecord& record) {
+  record.epochs = std::move(asked_);
+  asked_.reset();
   if (frozen_) return;
   // E <- E + (alpha n* / n)^rho with rho = min(1, loss / loss*), for clients whose summed loss is above that of the
   // largest by more than the tolerance: without one, noise alone splits clients of equal data into two lengths.

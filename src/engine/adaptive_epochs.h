@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ class AdaptiveEpochs final : public RoundObserver {
 
   // Sets the epochs of every member.
   void prepare(RoundTasks& tasks) override;
+  // Records them, and adapts those of the next round. Nothing is recorded of frozen ones.
   void end(const Models& models, RoundRecord& record) override;
 
   // Epochs of `client` in the coming round: its real-valued count, rounded as the options say; at least 1 if rounded.
@@ -36,6 +38,8 @@ class AdaptiveEpochs final : public RoundObserver {
  private:
   // What a round that lags adds, to the power of rho.
   [[nodiscard]] double growth_base(ClientId client) const;
+  // None if nobody takes part.
+  [[nodiscard]] std::optional<EpochFigures> figures(const RoundTasks& tasks) const;
 
   double base_epochs_;
   double growth_;
@@ -46,6 +50,7 @@ class AdaptiveEpochs final : public RoundObserver {
   ClientId largest_;            // the client with most samples; ties to the lowest
   std::vector<double> epochs_;  // real-valued
   bool frozen_ = false;
+  std::optional<EpochFigures> asked_;  // of the round that is being trained
 };
 
 }  // namespace muster

@@ -28,11 +28,12 @@ void LossHistory::group(const GroupUpdate& update) {
   }
 }
 
-void LossHistory::end(const Models&, RoundRecord&) {
+void LossHistory::end(const Models&, RoundRecord& record) {
   std::vector<double> all;
   all.reserve(sums_.size());
   for (std::uint32_t k = 0; k < sums_.size(); ++k) all.push_back(summed({k}));
   variances_.push_back(cumulative_loss_variance(all));
+  record.loss_variance = variances_.back();
 }
 
 double LossHistory::summed(ClientId client) const {

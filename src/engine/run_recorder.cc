@@ -71,6 +71,8 @@ void RunRecorder::scalar(const RoundRecord& record, const std::string& tag, cons
 
 void RunRecorder::write_training_events(const RoundRecord& record) {
   scalar(record, "train_loss", record.train_loss);
+  scalar(record, "loss_variance", record.loss_variance);
+  if (record.epochs) scalar(record, "epochs_mean", record.epochs->mean);
   scalar(record, "participants", record.participants);
   scalar(record, "groups", record.groups_formed);
   scalar(record, "idle", record.idle);

@@ -27,6 +27,19 @@ struct SiteFigures {
   std::string skipped;                   // why nobody was evaluated; "" = somebody was
 };
 
+// How long clients were asked to train in a round, while that is adapted to their losses.
+struct EpochFigures {
+  struct OfClient {
+    std::uint32_t client = 0;
+    std::uint32_t samples = 0;  // it trains on
+    double epochs = 0;
+  };
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+  std::vector<OfClient> clients;  // ascending; empty where there are very many
+};
+
 // Of one class. A share of nothing is none.
 struct ClassFigures {
   std::string name;

@@ -53,6 +53,15 @@ Json to_json(const SiteFigures& s) {
           {"skipped", s.skipped.empty() ? Json(nullptr) : Json(s.skipped)}};
 }
 
+Json to_json(const EpochFigures& e) {
+  Json json{{"min", number(e.min)}, {"mean", number(e.mean)}, {"max", number(e.max)}};
+  if (!e.clients.empty()) json["clients"] = Json::array();
+  for (const EpochFigures::OfClient& c : e.clients) {
+    json["clients"].push_back({{"client", c.client}, {"samples", c.samples}, {"epochs", number(c.epochs)}});
+  }
+  return json;
+}
+
 // What an evaluation found beyond accuracy and loss, where it was asked for.
 void add_evaluation(Json& json, const RoundRecord& r) {
   if (r.covered) json["covered"] = number(r.covered);
@@ -120,6 +129,8 @@ std::string to_json(const RoundRecord& r) {
             {"comm_s", number(r.comm_s)},
             {"cost_total_s", number(r.cost_total_s)},
             {"wall_s", number(r.wall_s)}};
+  if (r.loss_variance) json["loss_variance"] = number(r.loss_variance);
+  if (r.epochs) json["epochs"] = to_json(*r.epochs);
   add_evaluation(json, r);
   return json_text(json);
 }

@@ -28,6 +28,9 @@ struct RoundRecord {
   std::optional<double> validation_loss;
   std::optional<double> validation_covered;
   std::optional<double> train_loss;  // samples-weighted mean over the participants; none if all dropped
+  // Population variance over clients of their losses after training, summed over the rounds, where clients report them.
+  std::optional<double> loss_variance;
+  std::optional<EpochFigures> epochs;  // while they are adapted
   std::uint32_t participants = 0;
   std::vector<Dropped> dropped;
   std::uint32_t groups = 0;

@@ -21,8 +21,11 @@ class Rounds {
   Rounds(const LocalOptions& o, std::vector<std::uint32_t> samples)
       : losses(static_cast<std::uint32_t>(samples.size())), epochs(o, std::move(samples), losses) {}
 
-  void next(const Losses& reported) {
-    RoundTasks tasks{.round = ++round_};
+  // Those who report their loss take part.
+  RoundRecord next(const Losses& reported) {
+    std::vector<ClientId> members;
+    for (const auto& [client, loss] : reported) members.push_back({client});
+    RoundTasks tasks{.round = ++round_, .tasks = {{.members = members}}};
     GroupUpdate update;
     for (const auto& [client, loss] : reported) {
       update.members.push_back({.client = {client}, .samples = 1, .loss_after = loss, .visits = 1});
@@ -34,6 +37,7 @@ class Rounds {
     for (RoundObserver* observer : std::initializer_list<RoundObserver*>{&losses, &epochs}) {
       observer->end(*models, record);
     }
+    return record;
   }
   double of(std::uint32_t client) const { return epochs.epochs({client}); }
 
@@ -113,6 +117,39 @@ TEST(AdaptiveEpochs, SetTheEpochsOfEveryMember) {
   rounds.epochs.prepare(tasks);
   EXPECT_THAT(tasks.tasks[0].epochs, testing::ElementsAre(6));
   EXPECT_THAT(tasks.tasks[1].epochs, testing::ElementsAre(1, 6));
+}
+
+TEST(AdaptiveEpochs, AreRecordedAsTheyWereAskedFor) {
+  Rounds rounds(options("ceil"), {1000, 100, 600, 0});
+  const RoundRecord first = rounds.next({{2, 1.6}, {0, 1.5}, {1, 2.0}});
+  ASSERT_TRUE(first.epochs);
+  EXPECT_EQ(first.epochs->max, 1) << "what the losses of a round change, the next one trains";
+  EXPECT_EQ(first.loss_variance, rounds.losses.variances()[0]);
+  const RoundRecord second = rounds.next({{2, 1.0}, {0, 1.5}, {1, 1.2}});
+  ASSERT_TRUE(second.epochs);
+  EXPECT_EQ(second.epochs->min, 1);
+  EXPECT_EQ(second.epochs->mean, 3);
+  EXPECT_EQ(second.epochs->max, 6);
+  ASSERT_EQ(second.epochs->clients.size(), 3u);
+  for (std::uint32_t k = 0; k < 3; ++k) EXPECT_EQ(second.epochs->clients[k].client, k);
+  EXPECT_EQ(second.epochs->clients[1].samples, 100u);
+  EXPECT_EQ(second.epochs->clients[1].epochs, 6);
+  EXPECT_EQ(second.epochs->clients[2].epochs, 2);  // 1.833
+  EXPECT_EQ(second.loss_variance, rounds.losses.variances()[1]);
+  EXPECT_FALSE(rounds.next({}).epochs) << "nobody takes part";
+  rounds.epochs.freeze();
+  EXPECT_FALSE(rounds.next({{0, 1}, {1, 2}}).epochs);
+}
+
+TEST(AdaptiveEpochs, AreNotListedForVeryManyClients) {
+  Rounds rounds(options(), std::vector<std::uint32_t>(201, 10));
+  Losses all;
+  for (std::uint32_t k = 0; k < 200; ++k) all.push_back({k, 1});
+  EXPECT_EQ(rounds.next(all).epochs->clients.size(), 200u);
+  all.push_back({200, 1});
+  const RoundRecord record = rounds.next(all);
+  EXPECT_TRUE(record.epochs->clients.empty());
+  EXPECT_EQ(record.epochs->mean, 1);
 }
 
 TEST(AdaptiveEpochs, ComeBackFromACheckpoint) {

@@ -47,6 +47,8 @@ struct Recorded {
 RoundRecord different_numbers(std::uint32_t round) {
   RoundRecord record{.round = round, .accuracy = 0.25, .loss = 2.5, .client_accuracy = 0.5, .covered = 0.75};
   record.train_loss = 3.5;
+  record.loss_variance = 4.5;
+  record.epochs = {.min = 1, .mean = 5.5, .max = 9, .clients = {}};
   record.participants = 4;
   record.compute_s = 15;
   record.comm_s = 16;
@@ -64,6 +66,8 @@ TEST(RunRecorderEvents, EveryEventHasItsOwnNumber) {
   EXPECT_EQ(scalars(events, "loss"), std::vector<float>{2.5f});
   EXPECT_EQ(scalars(events, "client_accuracy"), std::vector<float>{0.5f});
   EXPECT_EQ(scalars(events, "train_loss"), std::vector<float>{3.5f});
+  EXPECT_EQ(scalars(events, "loss_variance"), std::vector<float>{4.5f});
+  EXPECT_EQ(scalars(events, "epochs_mean"), std::vector<float>{5.5f});
   EXPECT_EQ(scalars(events, "participants"), (std::vector<float>{0, 4}));
   EXPECT_EQ(scalars(events, "cost_s"), (std::vector<float>{0, 31}));
 }

@@ -19,6 +19,8 @@ TEST(RunRecord, OfARoundSaysEveryNumberUnderItsName) {
   record.idle = 8;
   record.models = 9;
   record.discrepancy = 1.5;
+  record.loss_variance = 20;
+  record.epochs = {.min = 1, .mean = 21, .max = 22, .clients = {{.client = 23, .samples = 24, .epochs = 25.5}}};
   record.group_accuracy = {0.125, NAN};
   record.bytes_up = 10;
   record.bytes_down = 11;
@@ -32,6 +34,8 @@ TEST(RunRecord, OfARoundSaysEveryNumberUnderItsName) {
     "round": 1, "accuracy": 0.25, "loss": 2.5, "client_accuracy": 0.5, "covered": 0.75, "train_loss": 3.5,
     "participants": 4, "dropped": [{"client": 5, "reason": "straggler"}, {"client": 6, "reason": "non-finite"}],
     "groups": 7, "idle": 8, "models": 9, "discrepancy": 1.5, "group_accuracy": [0.125, null],
+    "loss_variance": 20.0,
+    "epochs": {"min": 1.0, "mean": 21.0, "max": 22.0, "clients": [{"client": 23, "samples": 24, "epochs": 25.5}]},
     "bytes_up": 10, "bytes_down": 11, "bytes_client_server": 12, "bytes_relay": 13, "bytes_edge_cloud": 14,
     "compute_s": 15.0, "comm_s": 16.0, "cost_s": 31.0, "cost_total_s": 17.0, "wall_s": 19.0})"));
 }
@@ -39,8 +43,13 @@ TEST(RunRecord, OfARoundSaysEveryNumberUnderItsName) {
 TEST(RunRecord, OfARoundLeavesOutOrNullsWhatThereIsNot) {
   const Json json = Json::parse(to_json(RoundRecord{.round = 1, .loss = std::numeric_limits<double>::infinity()}));
   for (const char* field : {"accuracy", "loss", "train_loss", "discrepancy"}) EXPECT_TRUE(json[field].is_null());
-  for (const char* field : {"covered", "client_accuracy", "group_accuracy"}) EXPECT_FALSE(json.contains(field));
+  for (const char* field : {"covered", "client_accuracy", "group_accuracy", "loss_variance", "epochs"}) {
+    EXPECT_FALSE(json.contains(field)) << field;
+  }
   EXPECT_EQ(json["dropped"], Json::array());
+  RoundRecord many{.round = 1};
+  many.epochs = {.min = 1, .mean = 2, .max = 3, .clients = {}};
+  EXPECT_EQ(Json::parse(to_json(many))["epochs"], Json({{"min", 1.0}, {"mean", 2.0}, {"max", 3.0}}));
 }
 
 TEST(RunRecord, OfARunSaysEveryNumberUnderItsName) {
