@@ -1,5 +1,7 @@
 #include "engine/grouping_line.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "record/json_text.h"
@@ -26,6 +28,20 @@ Json in_json(const Agreement& truth) {
           {"mutual_information", truth.mutual_information}};
 }
 
+// To six digits: a matrix has many numbers.
+Json rounded(double value) {
+  return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr)) : Json(nullptr);
+}
+
+Json in_json(const ClientDistances& distances) {
+  Json rows = Json::array();
+  for (std::uint32_t i = 0; i < distances.rows.count(); ++i) {
+    Json& row = rows.emplace_back(Json::array());
+    for (const double value : distances.rows.row(i)) row.push_back(rounded(value));
+  }
+  return {{"metric", distances.metric}, {"clients", ids_of(distances.clients)}, {"rows", std::move(rows)}};
+}
+
 }  // namespace
 
 std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
@@ -42,6 +58,13 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
     if (const auto epsilon = formed.profile->epsilon()) line["profile"]["epsilon"] = *epsilon;
   }
   if (const auto found = oracle ? oracle->truth(grouping) : std::nullopt) line["truth"] = in_json(*found);
+  if (formed.distances) {
+    line["distances"] = in_json(*formed.distances);
+    if (const auto contrast = oracle ? oracle->contrast(*formed.distances) : std::nullopt) {
+      line["truth"]["distance_within"] = rounded(contrast->within);
+      line["truth"]["distance_between"] = rounded(contrast->between);
+    }
+  }
   if (!formed.notes.empty()) line["notes"] = formed.notes;
   line["idle"] = ids_of(grouping.idle());
   if (grouping.count() <= kListedGroups) {

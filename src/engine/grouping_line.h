@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/client_distances.h"
 #include "engine/oracle.h"
 #include "grouping/newcomers.h"
 #include "profile/profile.h"
@@ -20,6 +21,7 @@ struct FormedGrouping {
   const ProfileKind* profile = nullptr;  // what clients told for it; null: nothing
   std::uint64_t bytes_up = 0;            // of profiles
   std::uint64_t bytes_down = 0;
+  const ClientDistances* distances = nullptr;  // of what clients told; null: not recorded
   const std::vector<std::string>& notes;
 };
 // `oracle` may be null: then nothing is said of labels and planted clusters.

@@ -247,7 +247,18 @@ Status Groups::form_from(std::uint32_t round, const GroupingInput& input, Groups
       rule_ && (rule_->entry().asks == NewcomerAsks::kUpdates || rule_->entry().asks == NewcomerAsks::kWeights);
   const bool needed = compared || (separate_models_ && federation_.profile_kind().directs_start());
   if (needed && !input.vectors.empty()) means_ = group_means(input.vectors, grouping_);
+  if (recipe_.evaluation.distances && !input.vectors.empty()) {
+    std::vector<ClientVector> told;
+    for (std::uint32_t k = 0; k < input.samples.size(); ++k) {
+      if (input.samples[k] > 0) told.push_back({{k}, input.vectors.row(k)});
+    }
+    formed.distances = distances(std::move(told));
+  }
   return {};
+}
+
+ClientDistances Groups::distances(std::vector<ClientVector> clients) const {
+  return client_distances(compared_by(recipe_, federation_.profile_kind()), std::move(clients));
 }
 
 void Groups::measure_cov(const RowsView<std::uint32_t>& labels) {
@@ -272,6 +283,7 @@ std::string Groups::line(std::uint32_t round, std::string_view why, const Groups
                         .profile = &federation_.profile_kind(),
                         .bytes_up = formed.bytes_up,
                         .bytes_down = formed.bytes_down,
+                        .distances = formed.distances ? &*formed.distances : nullptr,
                         .notes = formed.notes},
                        oracle_);
 }

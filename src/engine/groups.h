@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/client_distances.h"
 #include "engine/grouping_line.h"
 #include "engine/models.h"
 #include "engine/observed_round.h"
@@ -26,9 +27,10 @@ namespace muster {
 
 // What forming, splitting or growing groups took, and what came of it.
 struct GroupsFormed {
-  bool anew = false;   // there are new groups, which the models must follow
-  Rows<float> starts;  // a model for each new group to start from; empty = from the shared one
-  std::string line;    // for groups.jsonl; "" = nothing to record
+  bool anew = false;                         // there are new groups, which the models must follow
+  Rows<float> starts;                        // a model for each new group to start from; empty = from the shared one
+  std::string line;                          // for groups.jsonl; "" = nothing to record
+  std::optional<ClientDistances> distances;  // where they are recorded
   std::vector<std::string> notes;
   std::vector<Dropped> dropped;  // asked for a profile, and none came
   std::uint64_t bytes_up = 0;
@@ -130,6 +132,7 @@ class Groups {
   // The groups from all that is known.
   Status form_from(std::uint32_t round, const GroupingInput& input, GroupsFormed& formed);
   void measure_cov(const RowsView<std::uint32_t>& labels);
+  [[nodiscard]] ClientDistances distances(std::vector<ClientVector> clients) const;
   [[nodiscard]] std::string line(std::uint32_t round, std::string_view why, const GroupsFormed& formed) const;
   // Everybody that `grouping` does not have becomes idle.
   void take(Grouping grouping);

@@ -132,6 +132,13 @@ Result<GroupsFormed> Groups::split(std::uint32_t round, const ObservedRound& obs
   for (std::uint32_t g = 0; g < parents.size(); ++g) {
     std::ranges::copy(models.of(parents[g]), formed.starts.row(g).begin());
   }
+  if (recipe_.evaluation.distances) {
+    std::vector<ClientVector> sent;
+    for (std::uint32_t i = 0; i < observed.clients().size(); ++i) {
+      sent.push_back({observed.clients()[i], observed.vectors().row(i)});
+    }
+    formed.distances = distances(std::move(sent));
+  }
   formed.line = line(round, event_->entry().name, formed);
   return formed;
 }

@@ -58,4 +58,19 @@ std::optional<Agreement> Oracle::truth(const Grouping& grouping) const {
   return agreement(grouping, clusters_);
 }
 
+std::optional<Oracle::Contrast> Oracle::contrast(const ClientDistances& distances) const {
+  if (clusters_.empty()) return std::nullopt;
+  Contrast sums;
+  double pairs_within = 0;
+  double pairs_between = 0;
+  for (std::uint32_t i = 0; i < distances.clients.size(); ++i) {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      const bool same = clusters_[distances.clients[i].value] == clusters_[distances.clients[k].value];
+      (same ? sums.within : sums.between) += distances.rows.row(i)[k];
+      ++(same ? pairs_within : pairs_between);
+    }
+  }
+  return Contrast{.within = sums.within / pairs_within, .between = sums.between / pairs_between};
+}
+
 }  // namespace muster

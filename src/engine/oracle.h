@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/federated_data.h"
+#include "engine/client_distances.h"
 #include "grouping/quality.h"
 
 namespace muster {
@@ -21,6 +22,14 @@ class Oracle {
   [[nodiscard]] const GroupQuality& client_quality() const;
   // How far the groups are the planted clusters; not set where the data have none, or the groups are very many.
   [[nodiscard]] std::optional<Agreement> truth(const Grouping& grouping) const;
+
+  // Mean distances between two clients of the same planted cluster, and of different ones; NaN where there are none.
+  struct Contrast {
+    double within = 0;
+    double between = 0;
+  };
+  // Not set where the data have no clusters.
+  [[nodiscard]] std::optional<Contrast> contrast(const ClientDistances& distances) const;
 
  private:
   const FederatedData& data_;

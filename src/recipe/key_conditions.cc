@@ -157,6 +157,10 @@ bool may_need_placing(const Recipe& r) {
          !r.plan.regroup.on.empty() || may_leave_idle || r.faults.drop > 0 || r.faults.straggle > 0 || r.faults.nan > 0;
 }
 
+bool groups_by_vectors(const Recipe& r) {
+  return forms_groups(r) && tells_vectors(told_by(r)) && !groups_by_losses(r);
+}
+
 bool groups_again(const Recipe& r) {
   return r.plan.regroup.every || (r.newcomers.round && !newcomer_entry(r).places);
 }

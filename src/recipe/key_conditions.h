@@ -63,6 +63,8 @@ inline constexpr ChoiceKey kCostModel{"cost.model", [](const Recipe& r) -> const
 [[nodiscard]] bool sampler_has_key(const Recipe& recipe, std::string_view key);
 // Somebody may be in no group.
 [[nodiscard]] bool may_need_placing(const Recipe& recipe);
+// Groups are formed by vectors that clients tell, or that are read off what they send.
+[[nodiscard]] bool groups_by_vectors(const Recipe& recipe);
 // Groups are formed more than once, so that the later ones can go by what happened before.
 [[nodiscard]] bool groups_again(const Recipe& recipe);
 // Momentum begins at zero with every visit unless it is kept, so that the first step does not know it.

@@ -620,6 +620,10 @@ void add_evaluation(std::vector<Key>& keys) {
            "records how far the models sent are from the merged one; keeps all of a round's models")
       .only(unless("models that stay in their clients", keeps_models_in_clients, own_models));
   evaluation
+      .add("distances", &E::distances, true_or_false(),
+           "records how far apart the clients' vectors are whenever groups are formed; of at most 200 clients")
+      .only(needs("groups that are formed by vectors of the clients", groups_by_vectors));
+  evaluation
       .add("metrics", &E::metrics, some_of(names_of(evaluation_metrics())),
            "what every evaluated round is recorded with besides accuracy and loss")
       .otherwise("none; the summary has them all");

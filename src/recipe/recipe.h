@@ -28,6 +28,7 @@ struct EvaluationOptions {
       "auto";           // global | clients | both | auto: global if there is a global test set, else clients, else none
   Amount clients{1.0};  // how many clients are asked for their own test accuracy
   bool discrepancy = false;
+  bool distances = false;            // of the vectors that clients are grouped by, whenever groups are formed
   std::vector<std::string> metrics;  // what rounds are recorded with besides: see evaluation_metrics()
   std::string keep = "last";         // last | best: which round's models the run leaves
 };

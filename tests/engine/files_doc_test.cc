@@ -101,7 +101,7 @@ TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
        {"profile.kind=label-histogram", "profile.epsilon=1.0", "grouping.method=mediator", "grouping.size=3"}}));
   collect(recipe_of({planted,
                      {"profile.kind=update-direction", "profile.steps=1", "grouping.method=decomposed-cosine",
-                      "grouping.groups=2", "evaluation.discrepancy=true"}}));
+                      "grouping.groups=2", "evaluation.discrepancy=true", "evaluation.distances=true"}}));
   collect(recipe_of({planted, {"profile.kind=label-histogram", "grouping.method=inter-cluster", "grouping.groups=5"}}));
   const auto table = folder_.write("sites.csv", site_table({.split = true}) + "site 1,,120,0.5,train,well\n");
   collect(recipe_of({{"data.source=csv", "data.path=" + table.string(), "data.label=outcome", "data.client=site",

@@ -113,6 +113,28 @@ TEST(GroupingLine, TheOracleJudgesSingleClientsTogetherWithGroups) {
   }
 }
 
+TEST(GroupingLine, HasTheMatrixOfDistancesAndWhatItTellsOfTheClusters) {
+  const Planted data;
+  const Oracle oracle(data, 1);
+  const Grouping grouping = pairs();
+  const std::vector<float> vectors{0, 1, 3, 1.0f / 3};
+  ClientDistances distances = client_distances("l1", {{{2}, std::span(&vectors[1], 1)},
+                                                      {{0}, std::span(&vectors[0], 1)},
+                                                      {{3}, std::span(&vectors[2], 1)},
+                                                      {{1}, std::span(&vectors[3], 1)}});
+  const Json line = Json::parse(grouping_line({.grouping = grouping, .distances = &distances, .notes = {}}, &oracle));
+  EXPECT_EQ(line["distances"]["metric"], "l1");
+  EXPECT_EQ(line["distances"]["clients"], Json({0, 1, 2, 3}));
+  EXPECT_EQ(line["distances"]["rows"],
+            Json::parse("[[0.0,0.333333,1.0,3.0],[0.333333,0.0,0.666667,2.66667],[1.0,0.666667,0.0,2.0],"
+                        "[3.0,2.66667,2.0,0.0]]"));
+  // Clients 0 and 2 are of one cluster, 1 and 3 of the other.
+  EXPECT_NEAR(line["truth"]["distance_within"].get<double>(), (1 + 8.0 / 3) / 2, 1e-5);
+  EXPECT_NEAR(line["truth"]["distance_between"].get<double>(), (1.0 / 3 + 3 + 2.0 / 3 + 2) / 4, 1e-5);
+  EXPECT_FALSE(Json::parse(grouping_line({.grouping = grouping, .distances = &distances, .notes = {}}, nullptr))
+                   .contains("truth"));
+}
+
 TEST(GroupingLine, OfNewcomersSaysWhoWentWhere) {
   const Json line =
       Json::parse(newcomers_line(5, "nearest-head", {{{7}, {.group = 1, .dissimilarity = 0.5}}, {{3}, {.group = 0}}}));
