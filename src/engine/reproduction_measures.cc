@@ -26,6 +26,11 @@ std::optional<double> number(const Json& json, const char* pointer) {
   return json.at(place).get<double>();
 }
 
+std::optional<double> mean(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 // Calls `take` with every line, an object.
 template <typename Take>
 Status read_lines(const std::filesystem::path& file, Take take) {
@@ -46,11 +51,30 @@ Status read_lines(const std::filesystem::path& file, Take take) {
   return {};
 }
 
+// Of the clients that a round lists with their samples, the mean epochs of those with fewer than the mean client.
+std::optional<double> epochs_of_few(const Json& json) {
+  const Json::json_pointer place("/epochs/clients");
+  if (!json.contains(place) || !json.at(place).is_array()) return std::nullopt;
+  const Json& clients = json.at(place);
+  double samples = 0;
+  for (const Json& client : clients) samples += number(client, "/samples").value_or(0);
+  Values few;
+  for (const Json& client : clients) {
+    const auto own = number(client, "/samples");
+    const auto epochs = number(client, "/epochs");
+    if (own && epochs && *own * static_cast<double>(clients.size()) < samples) few.push_back(*epochs);
+  }
+  return mean(few);
+}
+
 MeasuredRound round_of(const Json& json) {
   return {.accuracy = number(json, "/accuracy"),
           .loss = number(json, "/loss"),
           .covered = number(json, "/covered").value_or(1),
           .discrepancy = number(json, "/discrepancy"),
+          .loss_variance = number(json, "/loss_variance"),
+          .epochs = number(json, "/epochs/mean"),
+          .epochs_few = epochs_of_few(json),
           .bytes = number(json, "/bytes_up").value_or(0) + number(json, "/bytes_down").value_or(0),
           .compute_s = number(json, "/compute_s").value_or(0),
           .comm_s = number(json, "/comm_s").value_or(0),
@@ -64,11 +88,6 @@ Values of_rounds(const MeasuredRun& run, std::optional<double> MeasuredRound::*f
     if (round.*field) values.push_back(*(round.*field));
   }
   return values;
-}
-
-std::optional<double> mean(const Values& values) {
-  if (values.empty()) return std::nullopt;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 std::optional<double> percent(std::optional<double> share) {
@@ -169,6 +188,7 @@ constexpr char kSizeMax[] = "/groups/size_max";
 constexpr char kGroups[] = "/groups/count";
 constexpr char kCov[] = "/quality/cov_mean";
 constexpr char kCpd[] = "/quality/cpd_median";
+constexpr char kClientCpd[] = "/quality/client_cpd_median";
 constexpr char kBalance[] = "/quality/balance_ratio";
 constexpr char kCovered[] = "/quality/covered_classes";
 constexpr char kGroupSeconds[] = "/time/group_s";
@@ -178,6 +198,35 @@ constexpr char kSendingSeconds[] = "/cost/comm_s";
 template <std::optional<double> MeasuredRun::*kField>
 std::optional<double> of_groups(const MeasuredRun& run, const MeasureOptions&) {
   return run.*kField;
+}
+
+// In the round after which clusters were formed, or the last that has one.
+std::optional<double> loss_variance(const MeasuredRun& run, const MeasureOptions&) {
+  const auto at = static_cast<std::size_t>(run.clusters_round.value_or(0));
+  if (at >= 1 && at <= run.rounds.size() && run.rounds[at - 1].loss_variance) return run.rounds[at - 1].loss_variance;
+  const Values values = of_rounds(run, &MeasuredRound::loss_variance);
+  return values.empty() ? std::nullopt : std::optional(values.back());
+}
+
+std::optional<double> loss_variance_turn(const MeasuredRun& run, const MeasureOptions&) {
+  const Values values = of_rounds(run, &MeasuredRound::loss_variance);
+  if (values.empty()) return std::nullopt;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (values[i] > values[i - 1]) return static_cast<double>(i + 1);
+  }
+  return kNever;
+}
+
+// In the last round in which they were adapted.
+template <std::optional<double> MeasuredRound::*kField>
+std::optional<double> adapted_epochs(const MeasuredRun& run, const MeasureOptions&) {
+  const Values values = of_rounds(run, kField);
+  return values.empty() ? std::nullopt : std::optional(values.back());
+}
+
+std::optional<double> distance_contrast(const MeasuredRun& run, const MeasureOptions&) {
+  if (!run.distance_within || !run.distance_between || *run.distance_within <= 0) return std::nullopt;
+  return *run.distance_between / *run.distance_within;
 }
 
 // Where nothing is planted, all clients belong together and the number of clusters says it all (AutoCFL).
@@ -195,7 +244,11 @@ class GroupingLines {
     if (!round) return;
     if (const auto right = number(line, "/truth/correct")) run_.clusters_right = right;
     const auto count = number(line, "/count");
-    if (count) run_.clusters = count;
+    if (count) {
+      run_.clusters = count;
+      run_.distance_within = number(line, "/truth/distance_within");
+      run_.distance_between = number(line, "/truth/distance_between");
+    }
     const std::string why = line.value("why", "");
     const bool event = !groups_.empty() && why != "regroup-every" && why != "newcomers";
     const bool changed = count ? formed(line) : placed(line);
@@ -282,12 +335,23 @@ std::span<const Measure> measures() {
       {"discrepancy-mean", "distance of the models sent from the merged one, mean over rounds", false,
        discrepancy_mean},
       {"discrepancy-variance", "its variance over rounds", false, discrepancy_variance},
+      {"loss-variance",
+       "variance over clients of their summed losses, in the round that formed clusters, or else the last", false,
+       loss_variance},
+      {"loss-variance-turn", "first round in which that variance was higher than in the round before", false,
+       loss_variance_turn},
+      {"epochs-mean", "epochs of a client in the last round in which they were adapted, mean over clients", false,
+       adapted_epochs<&MeasuredRound::epochs>},
+      {"epochs-few", "the same of clients that have fewer samples than the mean client", false,
+       adapted_epochs<&MeasuredRound::epochs_few>},
       {"group-size-min", "clients of the smallest group", false, of_summary<kSizeMin>},
       {"group-size-mean", "clients of a group in the mean", false, of_summary<kSizeMean>},
       {"group-size-max", "clients of the largest group", false, of_summary<kSizeMax>},
       {"groups", "groups at the end", false, of_summary<kGroups>},
       {"cov", "coefficient of variation of a group's label counts, mean over groups", false, of_summary<kCov>},
       {"cpd-median", "class probability distance of two groups, median over pairs", false, of_summary<kCpd>},
+      {"cpd-clients", "class probability distance of two single clients, median over pairs", false,
+       of_summary<kClientCpd>},
       {"balance-ratio", "rarest over most frequent class of a group, mean over groups", false, of_summary<kBalance>},
       {"covered-classes", "share of the classes that a group has, mean over groups", false, of_summary<kCovered>},
       {"grouping-seconds", "seconds that forming groups took on this machine", false, of_summary<kGroupSeconds>},
@@ -297,6 +361,11 @@ std::span<const Measure> measures() {
        clusters_judged},
       {"clusters-round", "round in which an event last formed clusters; without events, in which they last changed",
        false, of_groups<&MeasuredRun::clusters_round>},
+      {"distance-within", "distance of two clients of the same true cluster when clusters were formed, mean over pairs",
+       false, of_groups<&MeasuredRun::distance_within>},
+      {"distance-between", "the same of two clients of different true clusters", false,
+       of_groups<&MeasuredRun::distance_between>},
+      {"distance-contrast", "the latter over the former", false, distance_contrast},
       {"distance-correlation",
        "correlation, over pairs of clients, of the distances of first updates by leading directions and by all others",
        false, distance_correlation},

@@ -19,8 +19,11 @@ struct MeasuredRound {
   std::optional<double> loss;
   double covered = 1;  // share of the clients' test samples behind the accuracy
   std::optional<double> discrepancy;
-  double bytes = 0;      // both ways
-  double compute_s = 0;  // simulated
+  std::optional<double> loss_variance;
+  std::optional<double> epochs;      // while they are adapted: the mean of the clients that take part
+  std::optional<double> epochs_few;  // and of those among them that have fewer samples than their mean
+  double bytes = 0;                  // both ways
+  double compute_s = 0;              // simulated
   double comm_s = 0;
   double cost_total_s = 0;  // since the run began
 };
@@ -33,6 +36,9 @@ struct MeasuredRun {
   // Of the last time that groups were formed.
   std::optional<double> clusters;
   std::optional<double> clusters_right;  // clients in the right one, where clusters are planted
+  // Mean distances of clients of the same planted cluster and of different ones, where they are recorded.
+  std::optional<double> distance_within;
+  std::optional<double> distance_between;
   // The round of the last event that formed groups; without events, that in which groups last changed.
   std::optional<double> clusters_round;
 };

@@ -68,6 +68,64 @@ TEST(Measures, OfDiscrepancyAndClusters) {
   EXPECT_TRUE(std::isnan(value("cov", run))) << "the run has none";
 }
 
+TEST(Measures, OfTheVarianceOfLossesAndOfEpochs) {
+  MeasuredRun run;
+  EXPECT_TRUE(std::isnan(value("loss-variance", run)));
+  EXPECT_TRUE(std::isnan(value("loss-variance-turn", run)));
+  EXPECT_TRUE(std::isnan(value("epochs-mean", run)));
+  run.rounds = {{.loss_variance = 5, .epochs = 1, .epochs_few = 2},
+                {.loss_variance = 3, .epochs = 4, .epochs_few = 6},
+                {.loss_variance = 4},
+                {.loss_variance = 7}};
+  EXPECT_EQ(value("loss-variance-turn", run), 3);
+  EXPECT_EQ(value("loss-variance", run), 7);
+  run.clusters_round = 2;
+  EXPECT_EQ(value("loss-variance", run), 3);
+  EXPECT_EQ(value("epochs-mean", run), 4) << "of the last round that adapted them";
+  EXPECT_EQ(value("epochs-few", run), 6);
+  run.rounds.resize(2);
+  EXPECT_TRUE(std::isinf(value("loss-variance-turn", run)));
+}
+
+TEST(Measures, OfDistances) {
+  MeasuredRun run;
+  run.distance_between = 3;
+  EXPECT_TRUE(std::isnan(value("distance-contrast", run)));
+  run.distance_within = 2;
+  EXPECT_EQ(value("distance-contrast", run), 1.5);
+  EXPECT_EQ(value("distance-within", run), 2);
+  EXPECT_EQ(value("distance-between", run), 3);
+}
+
+TEST(Measures, ReadWhatFiguresDraw) {
+  const ScratchFolder scratch;
+  const auto write = [&](const char* file, const char* text) { std::ofstream(scratch.path() / file) << text; };
+  write("summary.json", R"({"quality":{"cpd_median":0.1,"client_cpd_median":0.5}})");
+  // A mean of 50 samples: two clients have fewer.
+  write("rounds.jsonl",
+        R"({"round":1,"loss_variance":0.25,"epochs":{"min":1,"mean":3,"max":6,"clients":[
+{"client":0,"samples":100,"epochs":1},{"client":1,"samples":10,"epochs":6},{"client":2,"samples":40,"epochs":2}]}}
+)");
+  EXPECT_FALSE(read_measured_run(scratch.path()).ok()) << "a record is one line";
+  write(
+      "rounds.jsonl",
+      R"({"round":1,"loss_variance":0.25,"epochs":{"min":1,"mean":3,"max":6,"clients":[{"client":0,"samples":100,"epochs":1},{"client":1,"samples":10,"epochs":6},{"client":2,"samples":40,"epochs":2}]}}
+{"round":2,"loss_variance":0.5,"epochs":{"min":1,"mean":3.5,"max":7}}
+{"round":3,"loss_variance":0.75}
+)");
+  write("groups.jsonl",
+        R"({"round":2,"count":2,"why":"loss-variance","truth":{"correct":3,"distance_within":2,"distance_between":5}}
+)");
+  const auto run = read_measured_run(scratch.path());
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(value("cpd-clients", *run), 0.5);
+  EXPECT_EQ(value("cpd-median", *run), 0.1);
+  EXPECT_EQ(value("epochs-few", *run), 4);
+  EXPECT_EQ(value("epochs-mean", *run), 3.5);
+  EXPECT_EQ(value("loss-variance-turn", *run), 2);
+  EXPECT_EQ(value("distance-contrast", *run), 2.5);
+}
+
 TEST(Measures, ReadARunsFiles) {
   const ScratchFolder scratch;
   const auto write = [&](const char* file, const char* text) { std::ofstream(scratch.path() / file) << text; };
