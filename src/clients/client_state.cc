@@ -69,6 +69,8 @@ class ClientStates::Store {
 
   Result<bool> get(std::uint64_t key, std::span<float> out);
   Status put(std::uint64_t key, std::span<const float> values);
+  std::optional<std::size_t> size_of(std::uint64_t key) const;
+  void forget(std::uint64_t key);
   Result<std::string> save();
   Status restore(std::string_view manifest);
 
@@ -185,6 +187,24 @@ Status ClientStates::Store::put(std::uint64_t key, std::span<const float> values
   }
   hold(key, state, values);
   return evict();
+}
+
+std::optional<std::size_t> ClientStates::Store::size_of(std::uint64_t key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = states_.find(key);
+  if (found == states_.end()) return std::nullopt;
+  return found->second.resident ? found->second.values.size() : found->second.place.count;
+}
+
+void ClientStates::Store::forget(std::uint64_t key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = states_.find(key);
+  if (found == states_.end()) return;
+  State& state = found->second;
+  if (state.logged) log_.release(state.place);
+  if (state.logged && !state.resident) spilled_bytes_ -= bytes_of(state.place.count);
+  if (state.resident) drop(state);
+  states_.erase(found);
 }
 
 Status ClientStates::Store::log(std::uint64_t key, State& state) {
@@ -416,6 +436,12 @@ Status ClientStates::put(ClientId client, std::uint8_t slot, std::span<const flo
   return store_->put(key_of(client, slot), values);
 }
 
+std::optional<std::size_t> ClientStates::size_of(ClientId client, std::uint8_t slot) const {
+  return store_->size_of(key_of(client, slot));
+}
+void ClientStates::forget(ClientId client, std::uint8_t slot) {
+  store_->forget(key_of(client, slot));
+}
 std::size_t ClientStates::size() const {
   return store_->size();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ class ClientStates {
   // Stores or replaces. Fails if the memory limit forces a write to disk and that fails; the state then stays in
   // memory.
   [[nodiscard]] Status put(ClientId client, std::uint8_t slot, std::span<const float> values);
+
+  // How many values are stored; nothing if no state is.
+  [[nodiscard]] std::optional<std::size_t> size_of(ClientId client, std::uint8_t slot) const;
+  // Forgets the state, if one is stored.
+  void forget(ClientId client, std::uint8_t slot);
 
   [[nodiscard]] std::size_t size() const;             // states stored, in memory or on disk
   [[nodiscard]] std::uint64_t memory_bytes() const;   // values held in memory

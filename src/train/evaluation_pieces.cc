@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
 #include "base/stopwatch.h"
 
 namespace muster {
@@ -43,19 +44,27 @@ SampleView EvaluationPieces::global_samples() const {
   return request_->held_out == HeldOut::kTest ? data_.global_test() : data_.global_validation();
 }
 
-Status EvaluationPieces::work(std::uint32_t worker, std::uint32_t piece) {
-  const Stopwatch watch(&seconds_[piece]);
-  if (piece >= global_pieces()) return work_clients(worker, piece - global_pieces());
+EvaluationPieces::Piece EvaluationPieces::piece(std::uint32_t number) const {
+  const bool global = number < global_pieces();
+  const std::size_t each = global ? kPiece : kClientsPerPiece;
+  const std::size_t first = (global ? number : number - global_pieces()) * each;
+  const std::size_t all = global ? global_samples().size() : request_->clients.size();
+  return {.global = global, .first = first, .count = std::min(each, all - first)};
+}
+
+Status EvaluationPieces::work(std::uint32_t worker, std::uint32_t number) {
+  const Stopwatch watch(&seconds_[number]);
+  const Piece asked = piece(number);
+  if (!asked.global) return work_clients(worker, asked);
   SampleView view = global_samples();
-  view.rows = view.rows.subspan(piece * kPiece, std::min(kPiece, view.size() - piece * kPiece));
-  of_global_[piece] =
+  view.rows = view.rows.subspan(asked.first, asked.count);
+  of_global_[number] =
       solvers_[worker]->evaluate(request_->global, view, version_ + request_->models.size(), request_->global_details);
   return {};
 }
 
-Status EvaluationPieces::work_clients(std::uint32_t worker, std::uint32_t piece) {
-  const std::size_t end = std::min(request_->clients.size(), (piece + 1) * kClientsPerPiece);
-  for (std::size_t i = piece * kClientsPerPiece; i < end; ++i) {
+Status EvaluationPieces::work_clients(std::uint32_t worker, const Piece& piece) {
+  for (std::size_t i = piece.first; i < piece.first + piece.count; ++i) {
     const std::uint32_t model = request_->model_of[i];
     MUSTER_ASSIGN(of_clients_[i], links_[worker]->evaluate({.client = request_->clients[i],
                                                             .model = request_->models[model],
@@ -66,6 +75,18 @@ Status EvaluationPieces::work_clients(std::uint32_t worker, std::uint32_t piece)
                                                             .details = request_->details}));
   }
   return {};
+}
+
+void EvaluationPieces::put(std::uint32_t number, std::vector<EvaluateReply> replies, double seconds) {
+  const Piece asked = piece(number);
+  seconds_[number] = seconds;
+  if (asked.global) {
+    MUSTER_CHECK(replies.size() == 1 && std::holds_alternative<Evaluation>(replies[0]), "{} answers", replies.size());
+    of_global_[number] = std::get<Evaluation>(std::move(replies[0]));
+    return;
+  }
+  MUSTER_CHECK(replies.size() == asked.count, "{} answers of {}", replies.size(), asked.count);
+  std::ranges::move(replies, of_clients_.begin() + static_cast<std::ptrdiff_t>(asked.first));
 }
 
 EvaluationResult EvaluationPieces::end() {

@@ -22,8 +22,20 @@ class EvaluationPieces {
   void begin(const EvaluationRequest& request);
   // begin(), each piece once, from any worker; end().
   [[nodiscard]] std::uint32_t count() const { return global_pieces() + client_pieces(); }
-  [[nodiscard]] Status work(std::uint32_t worker, std::uint32_t piece);
+  [[nodiscard]] Status work(std::uint32_t worker, std::uint32_t number);
   [[nodiscard]] EvaluationResult end();
+  // What a piece asks for: `count` of the server's samples from `first` on, or as many entries of the request's
+  // clients.
+  struct Piece {
+    bool global = false;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] Piece piece(std::uint32_t number) const;
+  // Instead of work(): the piece was done elsewhere, and took so long; an answer for each of its clients, or one for
+  // all of its samples.
+  void put(std::uint32_t number, std::vector<EvaluateReply> replies, double seconds);
+  [[nodiscard]] const EvaluationRequest& request() const { return *request_; }
   // What the pieces took, all together.
   [[nodiscard]] double seconds() const;
 
@@ -31,7 +43,7 @@ class EvaluationPieces {
   [[nodiscard]] std::uint32_t global_pieces() const;
   [[nodiscard]] std::uint32_t client_pieces() const;
   [[nodiscard]] SampleView global_samples() const;
-  Status work_clients(std::uint32_t worker, std::uint32_t piece);
+  Status work_clients(std::uint32_t worker, const Piece& piece);
 
   const FederatedData& data_;
   std::span<const std::unique_ptr<LocalSolver>> solvers_;

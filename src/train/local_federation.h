@@ -50,10 +50,13 @@ class LocalFederation final : public Federation {
   // Where the workers' time goes is added to `times`, one entry per thread; borrowed.
   void set_times(std::vector<SolverTimes>& times);
 
-  // For benches that look at the parts: how one worker reaches clients, and how it trains and evaluates. Not where
-  // cores are shared.
+  // For ranks and benches, which work with the parts: how one worker reaches clients, how it trains and evaluates, how
+  // an evaluation is cut, what clients remember. Not where cores are shared.
   [[nodiscard]] ClientLink& link(std::uint32_t worker) { return *links_[worker]; }
   [[nodiscard]] LocalSolver& solver(std::uint32_t worker) { return *solvers_[worker]; }
+  [[nodiscard]] EvaluationPieces& evaluation() { return *evaluation_; }
+  [[nodiscard]] ClientStates& states() { return *states_; }
+  [[nodiscard]] const FederatedData& data() const { return data_; }
 
  private:
   LocalFederation(const FederatedData& data, std::shared_ptr<const Network> network,

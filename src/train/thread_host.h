@@ -20,9 +20,6 @@ class ThreadHost final : public GroupHost {
   void set_meanwhile(Meanwhile meanwhile) { meanwhile_ = std::move(meanwhile); }
 
  private:
-  Status run_whole(const RoundCall& call, std::span<const GroupTask> tasks,
-                   const std::function<void(GroupUpdate&)>& accept);
-
   WorkerPool& pool_;
   std::span<const std::unique_ptr<ClientLink>> links_;
   const GroupTrainer& trainer_;

@@ -100,6 +100,27 @@ TEST(ClientStates, KeepsSlotsOfAClientApartAndReplaces) {
   EXPECT_EQ(states.memory_bytes(), 2 * kStateBytes);
 }
 
+TEST(ClientStates, TellsSizesAndForgetsInMemoryAndOnDisk) {
+  const ScratchFolder folder;
+  ClientStates states({.folder = folder.path(), .memory_limit_bytes = 8});
+  ASSERT_TRUE(states.put({1}, 0, std::vector<float>{1, 2}));
+  ASSERT_TRUE(states.put({2}, 0, std::vector<float>{3}));  // moves the first to disk
+  ASSERT_GT(states.spilled_bytes(), 0u);
+  EXPECT_EQ(states.size_of({1}, 0), 2u);
+  EXPECT_EQ(states.size_of({2}, 0), 1u);
+  EXPECT_EQ(states.size_of({2}, 1), std::nullopt);
+  states.forget({1}, 0);
+  states.forget({2}, 0);
+  states.forget({2}, 1);
+  EXPECT_EQ(states.size(), 0u);
+  EXPECT_EQ(states.memory_bytes(), 0u);
+  EXPECT_EQ(states.spilled_bytes(), 0u);
+  EXPECT_EQ(states.size_of({1}, 0), std::nullopt);
+  const auto manifest = states.save();
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_TRUE(states.restore(*manifest));
+}
+
 TEST(ClientStates, AnotherSizeIsAnErrorThatNamesBoth) {
   const ScratchFolder folder;
   ClientStates states({.folder = folder / "log", .memory_limit_bytes = 0});
