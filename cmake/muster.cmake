@@ -1,7 +1,7 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
-set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train cost record recipe
+set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train ranks cost record recipe
     engine app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
@@ -110,4 +110,14 @@ function(muster_test name)
   endforeach()
   target_compile_definitions(${name}_test PRIVATE MUSTER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
+
+# Of jobs that tests start: they may be run as root, on machines with fewer cores than ranks, and need no network.
+set(MUSTER_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader
+    OMPI_MCA_oob_tcp_if_include=lo)
+
+# muster_mpi_test(NAME RANKS COMMAND...): a test that is a job of so many ranks on this machine.
+function(muster_mpi_test name ranks)
+  add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} --oversubscribe ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT "${MUSTER_MPI_ENVIRONMENT}")
 endfunction()
