@@ -5,6 +5,14 @@ build=$root/build/release
 program=$build/src/app/muster
 # Holds the root it was built in; its time is when the last good build of the program began.
 stamp=$build/.built
+mpi=OFF
+
+# From here on the program is the one with the OpenMPI backend, built beside the plain one.
+use_mpi() {
+  mpi=ON
+  program=$build/src/app/muster-mpi
+  stamp=$build/.built-mpi
+}
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 
@@ -69,21 +77,22 @@ install_packages() {
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null; }
 
-# configure TESTS (ON or OFF). The tests are never switched off again: that would delete what is built of them.
+# configure TESTS (ON or OFF). Neither they nor MPI are ever switched off again: that would delete what is built of them.
 configure() {
   # A tree that was moved or copied: CMake refuses another tree's cache.
   [[ ! -e $build/CMakeCache.txt || $(cached CMAKE_HOME_DIRECTORY) == "$root" ]] || rm -rf -- "$build"
   local tests=$1
   [[ $(cached MUSTER_BUILD_TESTS) == ON ]] && tests=ON
+  [[ $(cached MUSTER_MPI) == ON ]] && mpi=ON
   if [[ -e $build/build.ninja && ! $root/CMakePresets.json -nt $build/build.ninja &&
-    $(cached MUSTER_BUILD_TESTS) == "$tests" ]]; then
+    $(cached MUSTER_BUILD_TESTS) == "$tests" && $(cached MUSTER_MPI) == "$mpi" ]]; then
     return
   fi
   say "configuring"
   # Warnings stop our own CI, nobody else.
   local -a strict=()
   [[ ${CI-} != true ]] || strict=(-D MUSTER_WERROR=ON)
-  (cd -- "$root" && cmake --preset release -D MUSTER_BUILD_TESTS="$tests" "${strict[@]}") >"$log" 2>&1 && return
+  (cd -- "$root" && cmake --preset release -D MUSTER_BUILD_TESTS="$tests" -D MUSTER_MPI="$mpi" "${strict[@]}") >"$log" 2>&1 && return
   cat -- "$log" >&2
   die "cannot configure the build"
 }
@@ -106,12 +115,16 @@ prepare() {
   if [[ $1 == ON ]] || ! is_fresh; then
     log=$(mktemp)
     trap 'rm -f -- "$log"' EXIT
-    if [[ $1 == ON ]]; then install_packages build tests; else install_packages build; fi
+    local -a scopes=(build)
+    [[ $1 == OFF ]] || scopes+=(tests)
+    [[ $mpi == OFF ]] || scopes+=(mpi)
+    install_packages "${scopes[@]}"
     # What runs below must not keep the lock alive when it outlives this script (compiler caches do).
     configure "$1" 9>&-
     printf '%s\n' "$root" >"$build/.building"
     compile "$2" 9>&-
     mv -f -- "$build/.building" "$stamp"
+    [[ $2 != all ]] || cp -p -- "$stamp" "$build/.built"
     rm -f -- "$log"
     trap - EXIT
   fi

@@ -29,14 +29,20 @@ setup() {
 echo chatter
 if [[ $1 == --preset ]]; then
   mkdir -p build/release
-  for word; do [[ $word == MUSTER_BUILD_TESTS=* ]] && tests=${word#*=}; done
-  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nMUSTER_BUILD_TESTS:BOOL=%s\n' "$PWD" "$tests" >build/release/CMakeCache.txt
+  for word; do
+    case $word in MUSTER_BUILD_TESTS=*) tests=${word#*=} ;; MUSTER_MPI=*) mpi=${word#*=} ;; esac
+  done
+  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nMUSTER_BUILD_TESTS:BOOL=%s\nMUSTER_MPI:BOOL=%s\n' "$PWD" "$tests" "$mpi" \
+    >build/release/CMakeCache.txt
   touch build/release/build.ninja
 else
   [[ ! -e $2/../../src/broken ]] || { echo '[1/2] Building'; echo 'a.cc:1: error: no'; exit 1; }
   mkdir -p "$2/src/app"
-  printf '#!/bin/sh\necho "ran in $PWD with $*"\nexit 5\n' >"$2/src/app/muster"
-  chmod +x "$2/src/app/muster"
+  for program in muster muster-mpi; do
+    [[ $4 == "$program" || $4 == all ]] || continue
+    printf '#!/bin/sh\necho "%s ran in $PWD with $*"\nexit 5\n' "$program" | sed 's/^echo "muster ran/echo "ran/' >"$2/src/app/$program"
+    chmod +x "$2/src/app/$program"
+  done
 fi
 BODY
   fake ctest <<<'exit 8'
@@ -147,5 +153,33 @@ for i in 1 2 3 4; do (cd / && PATH="$bin:$PATH" "$tree/muster" "$i" >"$folder/ou
 wait
 run cat "$folder"/out{1,2,3,4}
 check 'four at once' '[[ $(grep -c . <<<"$output") -eq 4 && $(grep -c "cmake --build" "$calls") -eq 1 ]]'
+
+setup
+run "$tree/muster" plain
+touch "$folder/absent-libopenmpi-dev"
+: >"$calls"
+run "$tree/muster" --with mpi run x
+check 'with mpi' '[[ $output == "muster-mpi ran in / with run x" && $status -eq 5 ]]'
+check 'with mpi' '[[ $(<"$calls") == *"install --no-install-recommends libopenmpi-dev"*MUSTER_MPI=ON*"--target muster-mpi"* ]]'
+rm "$folder/absent-libopenmpi-dev"
+: >"$calls"
+run "$tree/muster" --with mpi again
+check 'with mpi again' '[[ $output == "muster-mpi ran in / with again" && -z $errors && ! -s $calls ]]'
+touch -d '1 minute' "$tree/src/a.cc"
+run "$tree/muster"
+check 'mpi stays configured' '[[ $(<"$calls") == *"--target muster"* && $(<"$calls") != *--preset* && $output == "ran in / with " ]]'
+run "$tree/muster" --with gpu run
+check 'with something else' '[[ $status -eq 2 && $errors == "muster: --with gpu: want mpi" ]]'
+
+setup
+for i in 1 2 3 4; do (cd / && PATH="$bin:$PATH" "$tree/muster" --with mpi "$i" >"$folder/out$i" 2>/dev/null) & done
+wait
+run cat "$folder"/out{1,2,3,4}
+check 'four ranks at once' '[[ $(grep -c "^muster-mpi ran" <<<"$output") -eq 4 && $(grep -c "cmake --build" "$calls") -eq 1 ]]'
+
+setup
+touch "$folder/absent-openmpi-bin"
+run "$tree/test"
+check 'tests have mpi' '[[ $(<"$calls") == *"install --no-install-recommends openmpi-bin"*MUSTER_MPI=ON* ]]'
 
 exit "$failures"

@@ -18,6 +18,7 @@ void add_bench_command(Command program) {
   add_bench_grouping_command(bench);
   add_bench_phases_command(bench);
   add_bench_csv_command(bench);
+  add_bench_ranks_command(bench);
 }
 
 }  // namespace muster

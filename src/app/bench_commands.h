@@ -10,5 +10,6 @@ void add_bench_scale_command(Command bench);
 void add_bench_grouping_command(Command bench);
 void add_bench_phases_command(Command bench);
 void add_bench_csv_command(Command bench);
+void add_bench_ranks_command(Command bench);
 
 }  // namespace muster

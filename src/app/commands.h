@@ -6,7 +6,10 @@
 
 namespace muster {
 
-void add_run_command(Command program);
+class Ranks;
+
+// `ranks`: of the job that this is rank 0 of; may be null. Borrowed.
+void add_run_command(Command program, Ranks* ranks);
 void add_compare_command(Command program);
 void add_list_command(Command program);
 void add_show_command(Command program);

@@ -1,5 +1,6 @@
 #include "app/interruption.h"
 
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,6 +12,7 @@ std::atomic<bool> interrupted{false};
 std::atomic<int> interrupted_by{0};  // the first signal
 
 extern "C" void on_interrupt(int signal_number) {
+  if (signal_number == SIGUSR1 && interrupted) return;  // a warning may come more than once
   static const char note[] = "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
   if (interrupted.exchange(true)) {
     std::signal(signal_number, SIG_DFL);
@@ -26,11 +28,16 @@ extern "C" void on_interrupt(int signal_number) {
 const std::atomic<bool>& catch_interruptions() {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGUSR1, on_interrupt);
   return interrupted;
 }
 
 int interrupted_status() {
-  return 128 + interrupted_by;
+  return interrupted_by == SIGUSR1 ? EX_TEMPFAIL : 128 + interrupted_by;
+}
+
+void leave_interruptions_to_others() {
+  for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal_number, SIG_IGN);
 }
 
 }  // namespace muster

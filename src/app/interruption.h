@@ -5,9 +5,13 @@
 
 namespace muster {
 
-// From now on SIGINT and SIGTERM are caught; the flag, which lives as long as the program, is set by the first.
+// From now on SIGINT, SIGTERM and SIGUSR1 are caught; the flag, which lives as long as the program, is set by the
+// first.
 [[nodiscard]] const std::atomic<bool>& catch_interruptions();
-// What a program that was interrupted ends with: 128 + the first signal.
+// What a program that was interrupted ends with: 128 + the first signal; after SIGUSR1, by which batch systems tell
+// that the time is nearly over, 75 (EX_TEMPFAIL): start me again.
 [[nodiscard]] int interrupted_status();
+// From now on they are ignored: launchers signal every process of a job, and rank 0 acts for all.
+void leave_interruptions_to_others();
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/commands.h"
@@ -12,6 +13,7 @@
 #include "data/shown_text.h"
 #include "engine/forecast.h"
 #include "engine/simulation.h"
+#include "record/json_text.h"
 
 namespace muster {
 namespace {
@@ -28,6 +30,7 @@ struct RunArguments {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
+  Ranks* ranks = nullptr;
 };
 
 std::string percent(const std::optional<double>& share) {
@@ -225,12 +228,38 @@ Status dry_run(const RunArguments& arguments) {
   return {};
 }
 
+// What all of it cost besides, where there are several ranks; not of the run, whose summary does not know how many.
+nlohmann::ordered_json ranks_json(const RankTimes& cost) {
+  return {{"count", cost.peak_rss_bytes.size() + 1},
+          {"bytes", cost.bytes},
+          {"ordered_share", cost.calls_s > 0 ? cost.accept_s / cost.calls_s : 0.0},
+          {"peak_rss_bytes", cost.peak_rss_bytes}};
+}
+
+void print_result(const RunSummary& summary, const RunTimes& times, bool json) {
+  const bool several = !times.calls.peak_rss_bytes.empty();
+  if (json && !several) return fmt::print("{}\n", to_json(summary));
+  if (json) {
+    auto told = nlohmann::ordered_json::parse(to_json(summary));
+    told["ranks"] = ranks_json(times.calls);
+    return fmt::print("{}\n", json_text(told));
+  }
+  print_summary(summary);
+  if (!several) return;
+  fmt::print("  ranks      {}: {:.1f} MB between rank 0 and the others, {:.1f} % of its time in ordered sums\n",
+             times.calls.peak_rss_bytes.size() + 1, static_cast<double>(times.calls.bytes) / 1e6,
+             times.calls.calls_s > 0 ? 100 * times.calls.accept_s / times.calls.calls_s : 0.0);
+}
+
 Result<RunSummary> run(const RunArguments& arguments) {
   SimulationOptions options;
+  RunTimes times;
+  if (arguments.ranks) options.times = &times;
   options.threads = arguments.threads;
   options.out = arguments.out;
   options.quiet = arguments.quiet;
   options.interrupt = &catch_interruptions();
+  options.ranks = arguments.ranks;
   if (!arguments.quiet) {
     options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
@@ -243,11 +272,7 @@ Result<RunSummary> run(const RunArguments& arguments) {
     MUSTER_ASSIGN(const Recipe recipe, chosen_recipe(arguments, settings));
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
-  if (arguments.json) {
-    fmt::print("{}\n", to_json(summary));
-  } else {
-    print_summary(summary);
-  }
+  print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.quiet) print_advice(summary, arguments.json);
   return summary;
@@ -255,8 +280,9 @@ Result<RunSummary> run(const RunArguments& arguments) {
 
 }  // namespace
 
-void add_run_command(Command program) {
+void add_run_command(Command program, Ranks* ranks) {
   auto arguments = std::make_shared<RunArguments>();
+  arguments->ranks = ranks;
   Command command = program.add_command("run", "Simulate one federation: train, evaluate, record");
   const Option recipe = command.add_option(
       "recipe", arguments->recipe, "A built-in recipe (see `muster list recipes`) or a .toml file; default: demo");
@@ -268,8 +294,10 @@ void add_run_command(Command program) {
   command.add_option("--seed", arguments->seed, "Seed of everything random; default: the recipe's");
   command.add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's");
   command
-      .add_option("--threads", arguments->threads,
-                  "Worker threads; default: all cores. The result does not depend on it")
+      .add_option(
+          "--threads", arguments->threads,
+          "Worker threads, of each rank where there are several; default: all cores. The result does not depend "
+          "on it")
       .between(1, 1024);
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");

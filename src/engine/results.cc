@@ -1,20 +1,13 @@
 #include "engine/results.h"
 
-#include <sys/resource.h>
-
 #include <cmath>
 
 #include "base/csv_cell.h"
+#include "base/peak_memory.h"
 #include "record/weights_file.h"
 
 namespace muster {
 namespace {
-
-std::uint64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolder& folder) {
   const std::span<const float> accuracy = loop.client_accuracy();

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/stopwatch.h"
+#include "engine/rank_run.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
@@ -23,6 +24,23 @@ std::string resumed_from(const RunState& state, const Recipe& recipe) {
   return fmt::format("going on with round {} of {}", state.round + 1, recipe.rounds);
 }
 
+// On the threads of this process, or on all ranks.
+Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRun* ranks, const FederatedData& data,
+                                                    const std::filesystem::path& states,
+                                                    const SimulationOptions& options) {
+  if (ranks) {
+    MUSTER_ASSIGN(std::unique_ptr<RankFederation> made, ranks->federation(recipe, data, states));
+    return std::unique_ptr<Federation>(std::move(made));
+  }
+  MUSTER_ASSIGN(std::unique_ptr<LocalFederation> made,
+                make_simulated_federation(recipe, options.threads, options.spare, data, states));
+  if (options.times) {
+    options.times->threads = made->threads();
+    made->set_times(options.times->solvers);
+  }
+  return std::unique_ptr<Federation>(std::move(made));
+}
+
 enum class Start { kAnew, kResumed, kResumedWithSettings };
 
 Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptions& options, Start start) {
@@ -31,11 +49,16 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   recorder.phase("reading data");
   RunTimes* const times = options.times;
   std::shared_ptr<const FederatedData> data = options.data;
-  std::unique_ptr<LocalFederation> federation;
+  std::optional<RankRun> ranks;
+  if (options.ranks && options.ranks->size() > 1) {
+    ranks.emplace(*options.ranks, times ? &times->calls : nullptr);
+  }
+  std::unique_ptr<Federation> federation;
   std::unique_ptr<Oracle> oracle;
   std::unique_ptr<RoundLoop> loop;
   {
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
+    if (ranks) ranks->begin(recipe, options.threads);
     if (!data) {
       MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
     }
@@ -47,7 +70,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
       MUSTER_TRY(check_recipe_for(recipe, recipe_facts(recipe, *data)));
     }
     MUSTER_ASSIGN(federation,
-                  make_simulated_federation(recipe, options.threads, options.spare, *data, folder.path() / "states"));
+                  make_federation(recipe, ranks ? &*ranks : nullptr, *data, folder.path() / "states", options));
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {
@@ -57,10 +80,6 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     // Not before all is well: a resume that is refused leaves the folder as it was.
     if (start == Start::kResumedWithSettings) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
     MUSTER_TRY(recorder.begin(recipe.rounds, loop->state().round + 1));
-    if (times) {
-      times->threads = federation->threads();
-      federation->set_times(times->solvers);
-    }
     recorder.say(
         fmt::format("{}; {}, {} parameters", data->summary(), recipe.model.name, federation->network().parameters()));
   }

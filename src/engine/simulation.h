@@ -8,12 +8,14 @@
 
 #include "data/federated_data.h"
 #include "engine/round_observer.h"
+#include "ranks/rank_times.h"
 #include "recipe/recipe.h"
 #include "record/run_record.h"
 #include "solver/solver_times.h"
 
 namespace muster {
 
+class Ranks;
 class SpareCores;
 
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
@@ -26,7 +28,8 @@ struct RunTimes {
   double aggregate_s = 0;
   double records_s = 0;  // lines, events, the files at the end
   double checkpoints_s = 0;
-  std::vector<SolverTimes> solvers;  // one per thread
+  RankTimes calls;                   // of rank 0, where there are several
+  std::vector<SolverTimes> solvers;  // one per thread of this process
 };
 
 struct SimulationOptions {
@@ -45,6 +48,9 @@ struct SimulationOptions {
   // Borrowed.
   std::shared_ptr<const FederatedData> data;
   SpareCores* spare = nullptr;
+  // The job that this is rank 0 of, whose other ranks are in serve_runs() (engine/rank_run.h); null, or of one rank:
+  // this process does all by itself. `threads` is then of each rank. Borrowed; does not go with `spare`.
+  Ranks* ranks = nullptr;
 };
 
 // Trains, evaluates, records. A run that diverges is a result, not an error. An error before the first round is

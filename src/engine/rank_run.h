@@ -1,0 +1,48 @@
+// A run on the ranks of a job. At rank 0 a RankRun tells the others what is run; they are in serve_runs(), where they
+// make their own data and clients of the recipe and do what they are asked to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "data/federated_data.h"
+#include "ranks/rank_federation.h"
+#include "recipe/recipe.h"
+
+namespace muster {
+
+// At rank 0. begin(), federation(), and the end of the object, which ends the run for all ranks.
+class RankRun {
+ public:
+  // Both are borrowed; what the ranks cost is added to `times`, which may be null.
+  RankRun(Ranks& ranks, RankTimes* times);
+  ~RankRun();
+  RankRun(const RankRun&) = delete;
+  RankRun& operator=(const RankRun&) = delete;
+
+  // The others begin to make the data of the recipe. `threads`: of each rank; 0 = the cores of its machine, divided
+  // among the ranks on it.
+  void begin(const Recipe& recipe, std::uint32_t threads);
+  // Waits until the others are ready for the settled recipe. Fails if one of them cannot do it, and says which.
+  // `data` is borrowed; `states` as for make_simulated_federation().
+  [[nodiscard]] Result<std::unique_ptr<RankFederation>> federation(const Recipe& recipe, const FederatedData& data,
+                                                                   const std::filesystem::path& states);
+
+ private:
+  Ranks& ranks_;
+  RankTimes* times_;
+  Traffic before_;  // the run began
+  std::uint32_t threads_ = 0;
+  bool begun_ = false;
+};
+
+// Threads of a rank: `threads`, or if that is 0 its share of the machine's cores.
+[[nodiscard]] std::uint32_t rank_threads(const Ranks& ranks, std::uint32_t threads);
+
+// At all ranks but 0: serves runs until quit_ranks(). Returns the exit status that was given there, or 1 if rank 0 is
+// gone.
+[[nodiscard]] int serve_runs(Ranks& ranks);
+// At rank 0: the others end with this exit status.
+void quit_ranks(Ranks& ranks, int status);
+
+}  // namespace muster

@@ -1,0 +1,139 @@
+// Runs on ranks that are threads of this process: the same answers as alone, and what becomes of a rank that fails.
+// tests/engine/rank_signature_test.cc goes through all recipes on processes.
+#include "engine/rank_run.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "ranks/messages.h"
+#include "ranks/thread_ranks.h"
+#include "run_records.h"
+
+namespace muster {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A job whose other ranks serve until the object is gone.
+class ThreadJob {
+ public:
+  explicit ThreadJob(std::uint32_t size) : ranks_(ThreadRanks::make(size)) {
+    for (std::uint32_t rank = 1; rank < size; ++rank) {
+      others_.emplace_back([own = ranks_[rank].get()] { EXPECT_EQ(serve_runs(*own), 5); });
+    }
+  }
+  ~ThreadJob() {
+    quit_ranks(*ranks_[0], 5);
+    for (std::thread& other : others_) other.join();
+  }
+  ThreadRanks& first() { return *ranks_[0]; }
+
+ private:
+  std::vector<std::unique_ptr<ThreadRanks>> ranks_;
+  std::vector<std::thread> others_;
+};
+
+class RankRunTest : public SimulationTest {
+ protected:
+  SimulationOptions on(ThreadJob& job, std::uint32_t threads = 1) {
+    SimulationOptions wanted = options(threads);
+    wanted.ranks = &job.first();
+    return wanted;
+  }
+};
+
+const Settings kPersonal{"local.personal=head", "data.test-fraction=0.2", "faults.drop=0.3", "faults.nan=0.2"};
+const Settings kScaffold{"local.objective=control-variate", "aggregation.global=control-variate"};
+const Settings kByDirection{"profile.kind=update-direction", "profile.steps=3", "grouping.method=decomposed-cosine",
+                            "grouping.groups=3", "aggregation.global=none"};
+
+TEST_F(RankRunTest, LeavesWhatOneProcessLeaves) {
+  ThreadJob job(3);
+  for (const Settings& settings : {Settings{}, kPersonal, kScaffold, kByDirection}) {
+    const Recipe recipe = small(settings);
+    const auto summary = simulate(recipe, on(job, 2));
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_TRUE(records_of(*summary) == records_of(run(recipe)));
+  }
+}
+
+TEST_F(RankRunTest, ResumesOnAnyNumberOfRanks) {
+  const Recipe recipe = small(kScaffold);
+  const std::string whole = run(recipe).signature;
+  for (const std::uint32_t before : {1u, 2u}) {
+    std::atomic<bool> interrupt{false};
+    std::filesystem::path folder;
+    {
+      ThreadJob job(before);
+      SimulationOptions wanted = on(job);
+      wanted.interrupt = &interrupt;
+      wanted.on_round = [&](std::uint32_t round) {
+        if (round == 3) interrupt = true;
+      };
+      const auto summary = simulate(recipe, wanted);
+      ASSERT_TRUE(summary.ok()) << summary.error().message;
+      ASSERT_EQ(summary->stopped, StopReason::kInterrupted);
+      folder = summary->dir;
+    }
+    ThreadJob job(before == 1 ? 3 : 1);
+    const auto resumed = resume(folder.string(), {}, on(job, 2));
+    ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+    EXPECT_EQ(resumed->signature, whole);
+  }
+}
+
+TEST_F(RankRunTest, ARefusedRecipeLeavesTheJobUsable) {
+  ThreadJob job(2);
+  const auto refused = simulate(small({"data.source=csv", "data.path=none.csv"}), on(job));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("none.csv"));
+  EXPECT_TRUE(simulate(small({"rounds=1"}), on(job)).ok());
+}
+
+// A rank that answers the recipe with a failure of its own.
+TEST_F(RankRunTest, ARankThatFailsIsNamed) {
+  auto ranks = ThreadRanks::make(2);
+  std::thread other([own = ranks[1].get()] {
+    while (true) {
+      auto arrived = wait_for_parcel(*own);
+      ParcelReader in(std::move(arrived->parcel));
+      const auto message = in.take<Message>();
+      if (message == Message::kRecipe) own->send(0, failed_parcel(failure("no memory left")));
+      if (message != Message::kOver) continue;
+      ParcelWriter done;
+      done.put(Message::kDone);
+      return own->send(0, std::move(done).finish());
+    }
+  });
+  SimulationOptions wanted = options();
+  wanted.ranks = ranks[0].get();
+  const auto failed = simulate(small(), wanted);
+  other.join();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, AllOf(HasSubstr("rank 1 on here"), HasSubstr("no memory left")));
+}
+
+TEST_F(RankRunTest, ARankThatDiesIsNamed) {
+  auto ranks = ThreadRanks::make(2);
+  ranks[0]->lose(1);
+  SimulationOptions wanted = options();
+  wanted.ranks = ranks[0].get();
+  const auto failed = simulate(small(), wanted);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, AllOf(HasSubstr("rank 1 on here has died"), HasSubstr("--resume")));
+}
+
+TEST_F(RankRunTest, ASharedModelTravelsOncePerRankAndRound) {
+  ThreadJob job(2);
+  const Recipe recipe = small({"rounds=4", "evaluation.every=9", "plan.sample-clients=6"});
+  const auto summary = simulate(recipe, on(job));
+  ASSERT_TRUE(summary.ok());
+  const std::uint64_t model = 4 * (60 * 16 + 16 + 16 * 10 + 10);
+  // One of each round, and one of each of the two evaluations at the end.
+  EXPECT_EQ(job.first().traffic().sent_bytes, 6 * model);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,71 @@
+// What runs leave behind does not depend on the number of ranks. Started by mpirun: rank 0 runs the tests, and with
+// them the runs; the other ranks serve all of them in turn. Fails where a signature is not the stored one; of every
+// second composition all records are compared with those of one process.
+#include <gtest/gtest.h>
+
+#include "engine/rank_run.h"
+#include "ranks/mpi_ranks.h"
+#include "run_records.h"
+#include "stored_signatures.h"
+
+namespace muster {
+namespace {
+
+Ranks* job = nullptr;
+
+class OnRanks : public SimulationTest, public testing::WithParamInterface<Stored> {
+ protected:
+  RunSummary run_on_ranks(const Recipe& recipe, std::uint32_t threads) {
+    SimulationOptions wanted = options(threads);
+    wanted.ranks = job;
+    const auto summary = simulate(recipe, wanted);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : RunSummary{};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, OnRanks, testing::ValuesIn(all_stored(current_isa())),
+                         [](const auto& param_info) { return test_name(param_info.param.name); });
+
+TEST_P(OnRanks, SignatureIsAsStored) {
+  const Stored& wanted = GetParam();
+  const std::uint32_t threads = 1 + static_cast<std::uint32_t>(wanted.name.size() % 2);
+  const RunSummary summary = run_on_ranks(wanted.recipe(), threads);
+  const auto found = stored_signatures().find(fmt::format("{} {}", wanted.name, name(wanted.isa)));
+  ASSERT_NE(found, stored_signatures().end());
+  EXPECT_EQ(summary.signature, found->second);
+}
+
+class RecordsOnRanks : public OnRanks {};
+
+INSTANTIATE_TEST_SUITE_P(, RecordsOnRanks, testing::ValuesIn([] {
+                           std::vector<Stored> some = all_stored(current_isa());
+                           some.resize(kCompositions.size());
+                           std::size_t place = 0;
+                           std::erase_if(some, [&](const Stored&) { return place++ % 2 == 1; });
+                           return some;
+                         }()),
+                         [](const auto& param_info) { return test_name(param_info.param.name); });
+
+TEST_P(RecordsOnRanks, AreThoseOfOneProcess) {
+  const Recipe recipe = GetParam().recipe();
+  EXPECT_TRUE(records_of(run_on_ranks(recipe, 1)) == records_of(run(recipe, 2)));
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  auto ranks = muster::join_mpi(size ? static_cast<std::uint32_t>(std::stoul(size)) : 1);
+  if (!ranks) {
+    std::fprintf(stderr, "%s\n", ranks.error().message.c_str());
+    return 1;
+  }
+  if ((*ranks)->rank() > 0) return muster::serve_runs(**ranks);
+  muster::job = ranks->get();
+  testing::InitGoogleTest(&argc, argv);
+  const int status = RUN_ALL_TESTS();
+  muster::quit_ranks(**ranks, status);
+  return status;
+}
