@@ -89,7 +89,7 @@ endfunction()
 # What all tests share: a main function, a precompiled header and so the options.
 function(muster_test_options target)
   target_link_libraries(${target} PRIVATE muster_flags GTest::gmock GTest::gtest fmt::fmt)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   muster_precompile(${target} test ${MUSTER_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
