@@ -1,12 +1,11 @@
 #include "app/bench_grouping.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "app/bench_clock.h"
+#include "base/peak_memory.h"
 #include "base/random.h"
 #include "grouping/grouping.h"
 #include "grouping/quality.h"
@@ -202,9 +201,7 @@ std::vector<Plan> plans() {
 }
 
 double peak_mb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+  return static_cast<double>(peak_rss_bytes()) / (1 << 20);
 }
 
 // Slope of log seconds over log clients, by least squares.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -23,24 +24,31 @@ std::string reason() {
   return std::strerror(errno);
 }
 
+// By errno.
+Error cannot(const char* what, const std::filesystem::path& path) {
+  return failure("{}: cannot {}: {}", path.string(), what, reason());
+}
+
+std::string temporary_of(const std::filesystem::path& path) {
+  return path.string() + ".tmp";
+}
+
 // False, with errno set, if that fails.
-bool write_parts(int descriptor, std::span<const std::string_view> parts) {
-  for (std::string_view rest : parts) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(descriptor, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
+bool write_all(int descriptor, std::string_view rest) {
+  while (!rest.empty()) {
+    const ssize_t n = ::write(descriptor, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    rest.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
 }
 
-Status write_stream(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+Status write_stream(const std::filesystem::path& path, std::string_view content) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  const bool written = descriptor >= 0 && write_parts(descriptor, parts);
+  const bool written = descriptor >= 0 && write_all(descriptor, content);
   Status status;
-  if (!written) status = failure("{}: cannot write: {}", path.string(), reason());
+  if (!written) status = cannot("write", path);
   if (descriptor >= 0) ::close(descriptor);
   return status;
 }
@@ -110,7 +118,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
 
 Status write_output(const std::filesystem::path& path, std::string_view content) {
   std::error_code ignored;
-  return std::filesystem::is_other(std::filesystem::status(path, ignored)) ? write_stream(path, {&content, 1})
+  return std::filesystem::is_other(std::filesystem::status(path, ignored)) ? write_stream(path, content)
                                                                            : write_file(path, content);
 }
 
@@ -119,31 +127,43 @@ Status write_file(const std::filesystem::path& path, std::string_view content) {
 }
 
 Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  MUSTER_ASSIGN(FileWriter writer, FileWriter::create(path));
+  for (const std::string_view part : parts) MUSTER_TRY(writer.write(part));
+  return writer.finish();
+}
+
+Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return failure("{}: is a folder, want a file", path.string());
-  const std::string temporary = path.string() + ".tmp";
-  const auto fail = [&](const char* what) -> Status {
-    Error error = failure("{}: cannot {}: {}", path.string(), what, reason());
+  const int descriptor = ::open(temporary_of(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return cannot("write", path);
+  return FileWriter(path, descriptor);
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_of(path_).c_str());
+}
+
+Status FileWriter::write(std::string_view content) {
+  if (!write_all(descriptor_, content)) return cannot("write", path_);
+  return {};
+}
+
+Status FileWriter::finish() {
+  const std::string temporary = temporary_of(path_);
+  if (::fsync(descriptor_) != 0) return cannot("flush", path_);
+  const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  if (!closed || ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    Error error = cannot(closed ? "rename" : "close", path_);
     ::unlink(temporary.c_str());
     return error;
-  };
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return fail("write");
-  if (!write_parts(descriptor, parts)) {
-    const int saved = errno;
-    ::close(descriptor);
-    errno = saved;
-    return fail("write");
   }
-  if (::fsync(descriptor) != 0) {
-    const int saved = errno;
-    ::close(descriptor);
-    errno = saved;
-    return fail("flush");
-  }
-  if (::close(descriptor) != 0) return fail("close");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("rename");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
   if (const int f = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); f >= 0) {
     ::fsync(f);
     ::close(f);

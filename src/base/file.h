@@ -29,6 +29,26 @@ namespace muster {
 // write_file() for content in several parts, one after the other.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
+// A file that is written piece by piece, to a temporary one beside `path`, and appears there only when it is whole.
+// Without finish(), `path` stays as it was.
+class FileWriter {
+ public:
+  [[nodiscard]] static Result<FileWriter> create(const std::filesystem::path& path);
+  ~FileWriter();
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&&) = delete;
+
+  [[nodiscard]] Status write(std::string_view content);
+  // Fsyncs the file, renames it over `path`, and fsyncs the folder. Nothing may be written after.
+  [[nodiscard]] Status finish();
+
+ private:
+  FileWriter(const std::filesystem::path& path, int descriptor) : path_(path), descriptor_(descriptor) {}
+
+  std::filesystem::path path_;
+  int descriptor_;  // of the temporary file; -1: it is no more
+};
+
 // Creates the folder and its parents; fails, naming the path, if that cannot be done or it cannot be written to.
 [[nodiscard]] Status make_folder(const std::filesystem::path& path);
 

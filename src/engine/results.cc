@@ -1,6 +1,7 @@
 #include "engine/results.h"
 
 #include <cmath>
+#include <iterator>
 
 #include "base/csv_cell.h"
 #include "base/peak_memory.h"
@@ -12,12 +13,14 @@ namespace {
 Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolder& folder) {
   const std::span<const float> accuracy = loop.client_accuracy();
   const std::vector<GroupId> group_of = groups_of_clients(loop.groups().grouping(), roster.clients());
-  return folder.write_clients(roster.clients(), [&](std::uint32_t k) {
-    const bool evaluated = !accuracy.empty() && !std::isnan(accuracy[k]);
-    const ClientTally& tally = loop.tallies()[k];
-    return fmt::format("{},{},{},{},{},{},{},{}", k, csv_cell(roster.name({k})), roster.train_samples({k}),
-                       group_of[k] == kNoGroup ? "" : std::to_string(group_of[k].value), tally.trained, tally.dropped,
-                       evaluated ? fmt::format("{:.6g}", accuracy[k]) : "", roster.test_samples({k}));
+  return folder.write_clients(roster.clients(), [&](std::uint32_t k, std::string& text) {
+    const auto out = std::back_inserter(text);
+    const ClientTally tally = loop.tallies()[k];
+    fmt::format_to(out, "{},{},{},", k, csv_cell(roster.name({k})), roster.train_samples({k}));
+    if (group_of[k] != kNoGroup) fmt::format_to(out, "{}", group_of[k].value);
+    fmt::format_to(out, ",{},{},", tally.trained, tally.dropped);
+    if (!accuracy.empty() && !std::isnan(accuracy[k])) fmt::format_to(out, "{:.6g}", accuracy[k]);
+    fmt::format_to(out, ",{}", roster.test_samples({k}));
   });
 }
 
@@ -73,7 +76,6 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
     summary.quality = oracle->quality(grouping);
     summary.client_quality = oracle->client_quality();
   }
-  summary.peak_rss_bytes = peak_rss_bytes();
   summary.dir = folder.path();
   summary.data = data;
   summary.parameters = federation.network().parameters();
@@ -89,13 +91,16 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   return summary;
 }
 
-Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
+Status write_results(RunSummary& summary, const RoundLoop& loop, const Federation& federation,
                      const std::string& preparation, const RunFolder& folder) {
   MUSTER_TRY(folder.write("preparation.json", preparation + "\n"));
-  MUSTER_TRY(folder.write("summary.json", to_json(summary) + "\n"));
   MUSTER_TRY(write_clients(loop, federation.roster(), folder));
-  if (loop.models().in_clients()) return {};
-  return write_weights(summary, loop.models(), federation.network(), preparation);
+  if (!loop.models().in_clients()) {
+    MUSTER_TRY(write_weights(summary, loop.models(), federation.network(), preparation));
+  }
+  // Last: what came before has its share in the peak.
+  summary.peak_rss_bytes = peak_rss_bytes();
+  return folder.write("summary.json", to_json(summary) + "\n");
 }
 
 }  // namespace muster

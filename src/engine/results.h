@@ -11,8 +11,9 @@ namespace muster {
                                    const Oracle* oracle, const RunFolder& folder, StopReason reason,
                                    const std::string& data);
 
-// `preparation`: as to_json() has it; it travels with the weights.
-[[nodiscard]] Status write_results(const RunSummary& summary, const RoundLoop& loop, const Federation& federation,
+// `preparation`: as to_json() has it; it travels with the weights. Enters the peak of memory into the summary, which is
+// written when all the rest is there.
+[[nodiscard]] Status write_results(RunSummary& summary, const RoundLoop& loop, const Federation& federation,
                                    const std::string& preparation, const RunFolder& folder);
 
 }  // namespace muster

@@ -90,7 +90,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   MUSTER_TRY(loop->evaluate_end(reason));
   MUSTER_TRY(loop->score_kept(reason));
   recorder.finish();
-  const RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
+  RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
   const Stopwatch writing(times ? &times->records_s : nullptr);
   MUSTER_TRY(write_results(summary, *loop, *federation, to_json(data->preparation()), folder));
   return summary;

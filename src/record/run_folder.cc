@@ -131,13 +131,20 @@ Status RunFolder::replace_round(std::uint32_t round, std::string_view json_line)
   return write("rounds.jsonl", kept + std::string(json_line) + '\n');
 }
 
-Status RunFolder::write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const {
+Status RunFolder::write_clients(std::uint32_t clients,
+                                const std::function<void(std::uint32_t, std::string&)>& row) const {
+  constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 18;
+  MUSTER_ASSIGN(FileWriter file, FileWriter::create(path_ / "clients.csv"));
   std::string text = "client,name,samples,group,trained,dropped,accuracy,test_samples\n";
   for (std::uint32_t k = 0; k < clients; ++k) {
-    text += row(k);
+    row(k, text);
     text += '\n';
+    if (text.size() < kWrittenAtOnce) continue;
+    MUSTER_TRY(file.write(text));
+    text.clear();
   }
-  return write("clients.csv", text);
+  MUSTER_TRY(file.write(text));
+  return file.finish();
 }
 
 }  // namespace muster

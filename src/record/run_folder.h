@@ -44,8 +44,10 @@ class RunFolder {
   // Drops the lines of rounds after `last`, which a resumed run will write again, and a last line that was cut short.
   // Fails, naming file and line, if another line is not a record of a round; the files are then as they were.
   [[nodiscard]] Status forget_rounds_after(std::uint32_t last);
-  // clients.csv: `row(k)` gives the line of client k.
-  [[nodiscard]] Status write_clients(std::uint32_t clients, const std::function<std::string(std::uint32_t)>& row) const;
+  // clients.csv: `row(k, text)` appends the line of client k, without its end. Written as it is made, so that the table
+  // of millions takes no memory.
+  [[nodiscard]] Status write_clients(std::uint32_t clients,
+                                     const std::function<void(std::uint32_t, std::string&)>& row) const;
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}

@@ -83,6 +83,29 @@ TEST_F(Cli, RunPrintsOneJsonObjectWithTheContractsFields) {
   }
 }
 
+TEST_F(Cli, ThePeakOfMemoryIsThatOfTheKernel) {
+  // Of so many clients that whatever is made of them at the end would be seen.
+  const Words words{"run",       "fedavg",
+                    "--out",     runs(),
+                    "--quiet",   "--json",
+                    "--set",     "data.source=synthetic",
+                    "--set",     "data.clients=400000",
+                    "--set",     "model.name=softmax",
+                    "--set",     "plan.sample-clients=10",
+                    "--set",     "evaluation.on=global",
+                    "--set",     "data.test-fraction=0.1",
+                    "--rounds",  "2",
+                    "--threads", "1"};
+  const Finished finished = muster(words);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  const auto told = json["peak_rss_bytes"].get<double>();
+  const auto seen = static_cast<double>(finished.peak_rss_bytes);
+  EXPECT_NEAR(told / seen, 1, 0.03) << told << " told, " << seen << " seen";
+  std::ifstream table(std::filesystem::path(json["dir"].get<std::string>()) / "clients.csv");
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(table), {}, '\n'), 400'001);
+}
+
 TEST_F(Cli, TheSummarySaysHowTheRunEnded) {
   const auto summary = [&](const Words& more) {
     const Finished finished = muster(small_run(more));

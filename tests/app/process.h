@@ -2,10 +2,12 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -19,6 +21,7 @@ struct Finished {
   int status = -1;  // exit status, or 128 + signal
   std::string out;
   std::string err;
+  std::uint64_t peak_rss_bytes = 0;  // as the kernel saw it
 };
 
 class Process {
@@ -42,8 +45,10 @@ class Process {
 
   Finished wait() const {
     int status = 0;
-    ::waitpid(child_, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out_), read(err_)};
+    rusage usage{};
+    ::wait4(child_, &status, 0, &usage);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out_), read(err_),
+            static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
   }
 
  private:

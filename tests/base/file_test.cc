@@ -187,6 +187,25 @@ TEST_F(File, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file was left behind";
 }
 
+TEST_F(File, AppearsWhenItIsWhole) {
+  const fs::path path = folder_ / "out";
+  ASSERT_TRUE(write_file(path, "old").ok());
+  {
+    FileWriter given_up = FileWriter::create(path).value();
+    ASSERT_TRUE(given_up.write("half").ok());
+  }
+  EXPECT_EQ(slurp(path), "old");
+  FileWriter first = FileWriter::create(path).value();
+  ASSERT_TRUE(first.write("one ").ok());
+  FileWriter writer = std::move(first);
+  ASSERT_TRUE(writer.write("").ok());
+  ASSERT_TRUE(writer.write("two").ok());
+  EXPECT_EQ(slurp(path), "old");
+  ASSERT_TRUE(writer.finish().ok());
+  EXPECT_EQ(slurp(path), "one two");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file was left behind";
+}
+
 TEST_F(File, WritingNamesThePathAndTheReason) {
   const Status missing = write_file(folder_ / "none" / "out", "x");
   ASSERT_FALSE(missing.ok());

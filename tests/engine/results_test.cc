@@ -20,7 +20,7 @@ TEST(Results, NamesOfClientsAreQuotedAndGoneModelsRemoved) {
     ASSERT_TRUE(run.folder->write(stale, "old").ok());
   }
   const StopReason reason = run.go();
-  const RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "three clients");
+  RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "three clients");
   ASSERT_TRUE(write_results(summary, *run.loop, federation, "{}", *run.folder).ok());
   EXPECT_EQ(summary.rounds, 2u);
   EXPECT_EQ(summary.clients, 4u);
@@ -64,7 +64,7 @@ TEST(Results, AreThoseOfTheRunNotOfItsRecipe) {
   };
   FakeRun run(recipe, federation);
   const StopReason reason = run.go();
-  const RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "five clients");
+  RunSummary summary = summarise(recipe, *run.loop, federation, nullptr, *run.folder, reason, "five clients");
   ASSERT_TRUE(write_results(summary, *run.loop, federation, "{}", *run.folder).ok());
   EXPECT_EQ(summary.stopped, StopReason::kTarget);
   EXPECT_EQ(summary.rounds, 2u);

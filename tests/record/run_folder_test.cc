@@ -94,9 +94,23 @@ TEST_F(Lines, BelongToARunThatIsFoundByPathAndById) {
 }
 
 TEST_F(Lines, OfClientsHaveAHeader) {
-  ASSERT_TRUE(run_->write_clients(2, [](std::uint32_t k) { return std::to_string(k) + ",,1"; }).ok());
+  ASSERT_TRUE(
+      run_->write_clients(2, [](std::uint32_t k, std::string& text) { text += std::to_string(k) + ",,1"; }).ok());
   EXPECT_EQ(slurp(run_->path() / "clients.csv"),
             "client,name,samples,group,trained,dropped,accuracy,test_samples\n0,,1\n1,,1\n");
+}
+
+TEST_F(Lines, OfManyClientsAreAllThere) {
+  const auto line = [](std::uint32_t k) { return std::to_string(k) + ",,77,5,1,0,,8"; };
+  ASSERT_TRUE(run_->write_clients(60'000, [&](std::uint32_t k, std::string& text) { text += line(k); }).ok());
+  std::istringstream table(slurp(run_->path() / "clients.csv"));
+  std::string text;
+  std::getline(table, text);
+  for (std::uint32_t k = 0; k < 60'000; ++k) {
+    ASSERT_TRUE(std::getline(table, text));
+    ASSERT_EQ(text, line(k));
+  }
+  EXPECT_FALSE(std::getline(table, text));
 }
 
 TEST_F(Lines, AReplacedRoundIsTheLast) {
