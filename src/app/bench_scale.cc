@@ -54,8 +54,10 @@ Status measure_virtual_clients(const ScaleBenchOptions& options, std::vector<Sca
   };
   MUSTER_ASSIGN(const RunSummary summary, simulate(recipe, simulation));
   const std::string name = fmt::format("{} virtual clients", options.clients);
-  cases.push_back({name + ": start-up", ready_s, "s", 5, ""});
-  cases.push_back({name + ": peak memory", static_cast<double>(summary.peak_rss_bytes) / kMegabyte, "MB", 300, ""});
+  const double millions = options.clients / 1e6;
+  cases.push_back({name + ": start-up", ready_s, "s", std::max(5.0, 1.5 * millions), ""});
+  cases.push_back({name + ": peak memory", static_cast<double>(summary.peak_rss_bytes) / kMegabyte, "MB",
+                   std::max(300.0, 100 * millions), ""});
   cases.push_back({fmt::format("{}: memory after round {} against round {}", name, options.rounds, early),
                    early_bytes > 0 ? 100 * std::abs(late_bytes / early_bytes - 1) : 0, "%", 2,
                    fmt::format("{:.1f} MB, {:.1f} MB", early_bytes / kMegabyte, late_bytes / kMegabyte)});

@@ -13,11 +13,16 @@
 namespace muster {
 namespace {
 
-Status bench_scale(bool json) {
-  const ScaleBenchOptions options{
-      .say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); }};
+struct Arguments {
+  ScaleBenchOptions sizes;
+  bool json = false;
+};
+
+Status bench_scale(const Arguments& arguments) {
+  ScaleBenchOptions options = arguments.sizes;
+  options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   MUSTER_ASSIGN(const std::vector<ScaleCase> cases, run_scale_bench(options));
-  if (json) {
+  if (arguments.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const ScaleCase& c : cases) {
       list.push_back({{"case", c.name},
@@ -41,12 +46,15 @@ Status bench_scale(bool json) {
 }  // namespace
 
 void add_bench_scale_command(Command bench) {
-  auto json = std::make_shared<bool>(false);
+  auto arguments = std::make_shared<Arguments>();
   Command command =
       bench.add_command("scale", "A million virtual clients, MNIST on a thousand clients, merging large models");
-  command.add_flag("--json", *json, "The result as one JSON object");
-  command.set_footer("Example:\n  muster bench scale --json");
-  command.set_action([json] { return bench_scale(*json); });
+  command.add_option("--clients", arguments->sizes.clients, "Virtual clients of the first run")
+      .show_default()
+      .between(1, 100'000'000);
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer("Examples:\n  muster bench scale --json\n  muster bench scale --clients 10000000");
+  command.set_action([arguments] { return bench_scale(*arguments); });
 }
 
 }  // namespace muster

@@ -13,6 +13,11 @@ void append(std::vector<T>& column, std::size_t before, const T& usual, const T&
 
 }  // namespace
 
+void Roster::reserve(std::uint32_t clients) {
+  train_samples_.reserve(clients);
+  test_samples_.reserve(clients);
+}
+
 ClientId Roster::add(const ClientInfo& client) {
   const std::size_t before = train_samples_.size();
   train_samples_.push_back(client.train_samples);

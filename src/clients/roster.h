@@ -29,6 +29,8 @@ class Roster {
 
   // What the classes are called, in their order; empty: they have no names.
   void set_class_names(std::vector<std::string> names) { class_names_ = std::move(names); }
+  // Room for as many clients, without more.
+  void reserve(std::uint32_t clients);
   // The next client; ids are given in order.
   ClientId add(const ClientInfo& client);
 

@@ -22,6 +22,13 @@ struct SampleBuffer {
   std::vector<std::uint32_t> rows;
 };
 
+// Samples of a client.
+struct SampleCounts {
+  std::uint32_t train = 0;
+  std::uint32_t test = 0;
+  std::uint32_t validation = 0;
+};
+
 // Immutable and thread-safe. A dormant client costs at most its index entry.
 struct DataOptions;
 
@@ -52,6 +59,10 @@ class FederatedData {
   // `validation-fraction`); none by default.
   [[nodiscard]] virtual std::uint32_t validation_count(ClientId) const { return 0; }
   [[nodiscard]] virtual SampleView validation(ClientId, SampleBuffer&) const { return {}; }
+  // All three at once: a virtual client draws its size for each of them.
+  [[nodiscard]] virtual SampleCounts counts(ClientId client) const {
+    return {.train = train_count(client), .test = test_count(client), .validation = validation_count(client)};
+  }
   // All clients' validation samples together; of virtual clients those whose tests the server has. Empty if none.
   [[nodiscard]] virtual SampleView global_validation() const { return {}; }
 

@@ -103,6 +103,12 @@ class SyntheticData final : public FederatedData {
     const std::uint32_t size = sample_count(client);
     return size - test_part(size) - train_part(size);
   }
+  SampleCounts counts(ClientId client) const override {
+    const std::uint32_t size = sample_count(client);
+    const std::uint32_t train = train_part(size);
+    const std::uint32_t test = test_part(size);
+    return {.train = train, .test = test, .validation = size - train - test};
+  }
   SampleView validation(ClientId client, SampleBuffer& buffer) const override {
     return generate(client, kValidation, validation_count(client), buffer);
   }

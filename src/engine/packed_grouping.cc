@@ -10,10 +10,10 @@ namespace {
 constexpr char kAlone = 'a';   // a bit per client: it is a group, in the order of ids, or it is idle
 constexpr char kGroups = 'g';  // 32-bit words: groups, the size of each, all members, all idle clients
 
-bool all_alone(const Grouping& grouping) {
-  for (std::uint32_t g = 0; g < grouping.count(); ++g) {
-    if (grouping.members({g}).size() != 1) return false;
-    if (g > 0 && grouping.members({g})[0] < grouping.members({g - 1})[0]) return false;
+bool alone_in_order(const Grouping& grouping) {
+  if (!grouping.all_alone()) return false;
+  for (std::uint32_t g = 1; g < grouping.count(); ++g) {
+    if (grouping.members({g})[0] < grouping.members({g - 1})[0]) return false;
   }
   return std::ranges::is_sorted(grouping.idle());
 }
@@ -25,6 +25,7 @@ Error broken() {
 Result<Grouping> unpack_alone(std::string_view bits, std::uint32_t clients) {
   if (bits.size() != (std::size_t{clients} + 7) / 8) return broken();
   Grouping grouping;
+  grouping.reserve(clients);
   for (std::uint32_t k = 0; k < clients; ++k) {
     const ClientId client{k};
     if (static_cast<unsigned char>(bits[k / 8]) >> (k % 8) & 1u) {
@@ -39,7 +40,7 @@ Result<Grouping> unpack_alone(std::string_view bits, std::uint32_t clients) {
 }  // namespace
 
 std::string pack(const Grouping& grouping, std::uint32_t clients) {
-  if (all_alone(grouping)) {
+  if (alone_in_order(grouping)) {
     std::string bits(1 + (std::size_t{clients} + 7) / 8, '\0');
     bits[0] = kAlone;
     for (std::uint32_t g = 0; g < grouping.count(); ++g) {

@@ -15,7 +15,7 @@ Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolde
   const std::vector<GroupId> group_of = groups_of_clients(loop.groups().grouping(), roster.clients());
   return folder.write_clients(roster.clients(), [&](std::uint32_t k, std::string& text) {
     const auto out = std::back_inserter(text);
-    const ClientTally tally = loop.tallies()[k];
+    const ClientTally tally = loop.tally({k});
     fmt::format_to(out, "{},{},{},", k, csv_cell(roster.name({k})), roster.train_samples({k}));
     if (group_of[k] != kNoGroup) fmt::format_to(out, "{}", group_of[k].value);
     fmt::format_to(out, ",{},{},", tally.trained, tally.dropped);

@@ -46,7 +46,7 @@ class RoundLoop {
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Models& models() const { return *models_; }
   [[nodiscard]] const Groups& groups() const { return *groups_; }
-  [[nodiscard]] std::span<const ClientTally> tallies() const { return participation_.tallies(); }
+  [[nodiscard]] ClientTally tally(ClientId client) const { return participation_.tally(client); }
   [[nodiscard]] std::span<const float> client_accuracy() const { return evaluation_->client_accuracy(); }
   // Null where there are no validation samples.
   [[nodiscard]] const BestRound* best() const { return best_.get(); }

@@ -113,13 +113,15 @@ void RunEvaluation::Asked::add(ClientId client, std::uint32_t of_client) {
 void RunEvaluation::ask_sites() {
   sites_ = tests_;
   if (!sites_.clients.empty()) return;
+  std::uint32_t tested = 0;
+  for (std::uint32_t k = 0; k < roster_.clients(); ++k) tested += roster_.test_samples({k}) > 0 ? 1 : 0;
+  if (tested == 0) sites_skipped_ = "no client has test samples of its own";
+  if (tested > kMostSites) {
+    sites_skipped_ = fmt::format(
+        "{} clients have test samples, more than {}; evaluation.on = \"clients\" asks them all", tested, kMostSites);
+    return;
+  }
   for (std::uint32_t k = 0; k < roster_.clients(); ++k) sites_.add({k}, roster_.test_samples({k}));
-  if (sites_.clients.empty()) sites_skipped_ = "no client has test samples of its own";
-  if (sites_.clients.size() <= kMostSites) return;
-  sites_skipped_ = fmt::format("{} clients have test samples, more than {}; evaluation.on = \"clients\" asks them all",
-                               sites_.clients.size(), kMostSites);
-  sites_.clients.clear();
-  sites_.samples = 0;
 }
 
 // Scores are of two classes, and of no more samples than fit.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "grouping/group_defaults.h"
 #include "grouping/groupers.h"
@@ -169,6 +170,16 @@ Grouping canonical(std::vector<std::vector<std::uint32_t>> groups, std::uint32_t
 }
 
 }  // namespace
+
+void Grouping::add(std::span<const ClientId> members) {
+  const bool alone = ends_.empty() && members.size() == 1;
+  if (!alone && ends_.empty()) {
+    ends_.resize(members_.size());
+    std::iota(ends_.begin(), ends_.end(), 1u);
+  }
+  members_.insert(members_.end(), members.begin(), members.end());
+  if (!alone) ends_.push_back(static_cast<std::uint32_t>(members_.size()));
+}
 
 std::vector<GroupId> groups_of_clients(const Grouping& grouping, std::uint32_t clients) {
   std::vector<GroupId> group_of(clients, kNoGroup);

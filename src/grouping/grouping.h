@@ -16,23 +16,29 @@ namespace muster {
 
 class Grouping {
  public:
+  // Room for as many clients in groups, without more.
+  void reserve(std::uint32_t clients) { members_.reserve(clients); }
   // Appends a group; its id is its position.
-  void add(std::span<const ClientId> members) {
-    members_.insert(members_.end(), members.begin(), members.end());
-    ends_.push_back(static_cast<std::uint32_t>(members_.size()));
-  }
+  void add(std::span<const ClientId> members);
   void add_idle(ClientId client) { idle_.push_back(client); }
 
-  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(ends_.size()); }
+  [[nodiscard]] std::uint32_t count() const {
+    return static_cast<std::uint32_t>(ends_.empty() ? members_.size() : ends_.size());
+  }
   [[nodiscard]] std::span<const ClientId> members(GroupId group) const {
+    if (ends_.empty()) return std::span(members_).subspan(group.value, 1);
     const std::uint32_t begin = group.value == 0 ? 0 : ends_[group.value - 1];
     return std::span(members_).subspan(begin, ends_[group.value] - begin);
   }
   [[nodiscard]] std::span<const ClientId> idle() const { return idle_; }
+  // In groups, that is, not idle.
+  [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(members_.size()); }
+  // Whether every group is of one client.
+  [[nodiscard]] bool all_alone() const { return ends_.empty(); }
 
  private:
-  std::vector<ClientId> members_;  // group after group: with ends_ 8 bytes a client at most
-  std::vector<std::uint32_t> ends_;
+  std::vector<ClientId> members_;    // group after group
+  std::vector<std::uint32_t> ends_;  // of each group in members_; empty while all groups are of one client
   std::vector<ClientId> idle_;
 };
 

@@ -13,6 +13,7 @@ bool forms_singletons(const GroupingOptions& options) {
 
 Grouping group_singletons(const GroupingInput& input) {
   Grouping grouping;
+  grouping.reserve(static_cast<std::uint32_t>(input.samples.size()));
   for (std::uint32_t k = 0; k < input.samples.size(); ++k) {
     const ClientId client{k};
     if (input.samples[k] > 0) {

@@ -76,15 +76,9 @@ RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::
     log_weights.assign(groups, 0.0);
     drawn = stream.sample(groups, options.sample_groups->of(groups));
   } else {
-    std::uint32_t population = 0;
-    bool alone = true;  // every client is its own group: what is drawn is at once a client and a group
-    for (std::uint32_t g = 0; g < groups; ++g) {
-      const std::size_t size = grouping.members(GroupId{g}).size();
-      population += static_cast<std::uint32_t>(size);
-      alone = alone && size == 1;
-    }
+    const std::uint32_t population = grouping.clients();
     drawn = stream.sample(population, options.sample_clients.of(population));
-    if (!alone) {
+    if (!grouping.all_alone()) {  // else what is drawn is at once a client and a group
       // In the order of ids, so that the same clients are drawn however they are grouped.
       std::vector<ClientId> clients;
       clients.reserve(population);

@@ -179,6 +179,7 @@ Status check_classes(const Recipe& r, const RecipeFacts& facts) {
 std::vector<ClientId> clients_with_samples(std::span<const std::uint32_t> samples,
                                            const std::vector<std::uint32_t>& without) {
   std::vector<ClientId> clients;
+  clients.reserve(samples.size());
   for (std::uint32_t k = 0; k < samples.size(); ++k) {
     if (samples[k] > 0 && !std::ranges::binary_search(without, k)) clients.push_back({k});
   }
@@ -213,9 +214,10 @@ RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
   std::vector<std::uint32_t> samples(facts.clients);  // asked once: virtual clients draw their sizes
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
-    facts.client_tests = facts.client_tests || data.test_count({k}) > 0;
-    facts.client_validation = facts.client_validation || data.validation_count({k}) > 0;
-    samples[k] = data.train_count({k});
+    const SampleCounts counts = data.counts({k});
+    facts.client_tests = facts.client_tests || counts.test > 0;
+    facts.client_validation = facts.client_validation || counts.validation > 0;
+    samples[k] = counts.train;
     if (samples[k] > 0) ++facts.clients_with_samples;
   }
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);

@@ -12,12 +12,14 @@ namespace {
 Roster roster_of(const FederatedData& data, const LocalFederationOptions& options) {
   Roster roster(data.shape(), data.classes(), data.edges());
   roster.set_class_names(data.preparation().classes);
+  roster.reserve(data.clients());
   for (std::uint32_t k = 0; k < data.clients(); ++k) {
     const bool late = std::ranges::binary_search(options.late, k);
+    const SampleCounts counts = data.counts({k});
     roster.add({.name = data.client_name({k}),
-                .train_samples = data.train_count({k}),
-                .test_samples = data.test_count({k}),
-                .validation_samples = data.validation_count({k}),
+                .train_samples = counts.train,
+                .test_samples = counts.test,
+                .validation_samples = counts.validation,
                 .edge = data.edge({k}),
                 .since_round = late ? options.late_round : 1});
   }

@@ -32,6 +32,18 @@ TEST(Synthetic, ClientsAreRepeatableWhateverTheBufferHeld) {
   EXPECT_NE(made({.clients = 50u}, 4)->train({7}, other).samples->floats, features);
 }
 
+TEST(Synthetic, CountsAtOnceAreThoseOneByOne) {
+  for (const double validation : {0.0, 0.3}) {
+    const auto data = made({.clients = 200u, .validation_fraction = validation});
+    for (std::uint32_t k = 0; k < 200; ++k) {
+      const SampleCounts counts = data->counts({k});
+      EXPECT_EQ(counts.train, data->train_count({k}));
+      EXPECT_EQ(counts.test, data->test_count({k}));
+      EXPECT_EQ(counts.validation, data->validation_count({k}));
+    }
+  }
+}
+
 TEST(Synthetic, DoesNotAllocateOnceWarm) {
   const auto data = made({.clients = 200u});
   SampleBuffer buffer;

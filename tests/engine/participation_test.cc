@@ -36,6 +36,7 @@ TEST(Participation, TheTrainLossCountsEverySampleAlike) {
 
 TEST(Participation, EveryRoundBeginsAnew) {
   Participation participation(2);
+  EXPECT_TRUE(participation.times_drawn().empty());
   const GroupUpdate one = update_of({{.client = {0}, .samples = 10, .samples_trained = 5, .loss = 1}}, {{{1}, {}}});
   (void)round_of(participation, {one});
   const RoundRecord record = round_of(participation, {one});
@@ -58,9 +59,9 @@ TEST(Participation, AClientDropsOnceInARound) {
   EXPECT_EQ(record.dropped[0].client, ClientId{2});
   EXPECT_EQ(record.dropped[0].reason, DropReason::kStraggler);
   EXPECT_EQ(record.dropped[1].client, ClientId{0});
-  EXPECT_EQ(participation.tallies()[2].dropped, 1u);
-  EXPECT_EQ(participation.tallies()[0].dropped, 1u);
-  EXPECT_EQ(participation.tallies()[1].dropped, 0u);
+  EXPECT_EQ(participation.tally({2}).dropped, 1u);
+  EXPECT_EQ(participation.tally({0}).dropped, 1u);
+  EXPECT_EQ(participation.tally({1}).dropped, 0u);
 }
 
 TEST(Participation, ComesBackFromACheckpoint) {
@@ -73,10 +74,10 @@ TEST(Participation, ComesBackFromACheckpoint) {
   Participation back(3);
   (void)round_of(back, {update_of({{.client = {1}, .samples = 1}}, {})});  // forgotten
   ASSERT_TRUE(back.restore(checkpoint));
-  EXPECT_EQ(back.tallies()[0].dropped, 3u);
-  EXPECT_EQ(back.tallies()[0].trained, 0u);
-  EXPECT_EQ(back.tallies()[1].trained, 0u);
-  EXPECT_EQ(back.tallies()[2].trained, 3u);
+  EXPECT_EQ(back.tally({0}).dropped, 3u);
+  EXPECT_EQ(back.tally({0}).trained, 0u);
+  EXPECT_EQ(back.tally({1}).trained, 0u);
+  EXPECT_EQ(back.tally({2}).trained, 3u);
   EXPECT_THAT(back.times_drawn(), ElementsAre(3, 0, 3));
 }
 

@@ -111,7 +111,7 @@ TEST(RoundLoopGroups, ProfilesAreChargedToTheirRound) {
   EXPECT_EQ(rounds[0]["bytes_down"].get<int>() - rounds[1]["bytes_down"].get<int>(), 4 * 24);
   EXPECT_GT(rounds[0]["compute_s"], rounds[1]["compute_s"]);
   EXPECT_EQ(rounds[0]["idle"], 1);
-  EXPECT_EQ(run.loop->tallies()[3].dropped, 1u);
+  EXPECT_EQ(run.loop->tally({3}).dropped, 1u);
   EXPECT_EQ(run.loop->state().totals.samples_trained, 3u * 7 + 2 * 30);
 }
 

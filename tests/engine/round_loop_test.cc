@@ -48,8 +48,8 @@ TEST(RoundLoop, RecordsWhatARoundDid) {
   EXPECT_EQ(rounds[1]["bytes_up"], 2 * 6 * 4);
   EXPECT_EQ(run.loop->state().totals.samples_trained, 60u + 30);
   EXPECT_EQ(run.loop->state().totals.bytes_up, 5u * 24);
-  EXPECT_EQ(run.loop->tallies()[1].dropped, 1u);
-  EXPECT_EQ(run.loop->tallies()[0].trained, 2u);
+  EXPECT_EQ(run.loop->tally({1}).dropped, 1u);
+  EXPECT_EQ(run.loop->tally({0}).trained, 2u);
 }
 
 TEST(RoundLoop, AnErrorInTheMiddleLeavesNoHalfRecordedRound) {

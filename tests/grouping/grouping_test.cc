@@ -122,6 +122,28 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryGrouper, testing::ValuesIn(groupers()),
   return name;
 });
 
+TEST(Grouping, GroupsOfOneAndOfMoreStandInTheirOrder) {
+  const std::vector<ClientId> clients{{4}, {7}, {9}, {2}, {5}};
+  const auto some = [&](std::size_t from, std::size_t count) { return std::span(clients).subspan(from, count); };
+  Grouping grouping;
+  EXPECT_EQ(grouping.count(), 0u);
+  grouping.add(some(0, 1));
+  grouping.add(some(1, 1));
+  EXPECT_EQ(lists_of(grouping), (Lists{{4}, {7}}));
+  EXPECT_TRUE(grouping.all_alone());
+  grouping.add(some(2, 2));
+  EXPECT_FALSE(grouping.all_alone());
+  EXPECT_EQ(lists_of(grouping), (Lists{{4}, {7}, {9, 2}}));
+  grouping.add({});
+  grouping.add(some(4, 1));
+  EXPECT_EQ(lists_of(grouping), (Lists{{4}, {7}, {9, 2}, {}, {5}}));
+  EXPECT_EQ(grouping.clients(), 5u);
+  Grouping empty_first;
+  empty_first.add({});
+  empty_first.add(some(0, 1));
+  EXPECT_EQ(lists_of(empty_first), (Lists{{}, {4}}));
+}
+
 TEST(FormGroups, RefusesWhatTheMethodDoesNotKnow) {
   const Federation federation;
   const auto unknown = form_groups({.method = "randon"}, federation.input(), {});
