@@ -1,5 +1,6 @@
-# `cmake --install`: the program, a static library and the public headers of every stage, and the package files behind
-# find_package(muster). muster::muster is all stages at once. The command line (app) is a program, not a library.
+# `cmake --install`: the programs, a static library and the public headers of every stage that is not internal, and the
+# package files behind find_package(muster). muster::muster is all stages at once. The command line (app) is a program,
+# not a library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -17,9 +18,14 @@ set_target_properties(muster_all PROPERTIES EXPORT_NAME muster)
 install(TARGETS ${muster_libraries} muster_all EXPORT musterTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET muster)
   install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set(muster_writer muster)  # of the texts: whichever program knows the most commands
+  if(TARGET muster-net)
+    install(TARGETS muster-net RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    set(muster_writer muster-net)
+  endif()
   install(SCRIPT ${PROJECT_BINARY_DIR}/install_texts.cmake)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/install_texts.cmake CONTENT
-    "set(program \"$<TARGET_FILE:muster>\")\ninclude(\"${CMAKE_CURRENT_LIST_DIR}/install_texts.cmake\")\n")
+    "set(program \"$<TARGET_FILE:${muster_writer}>\")\ninclude(\"${CMAKE_CURRENT_LIST_DIR}/install_texts.cmake\")\n")
 endif()
 get_property(muster_public_headers GLOBAL PROPERTY MUSTER_PUBLIC_HEADERS)
 foreach(header IN LISTS muster_public_headers)

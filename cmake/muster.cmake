@@ -1,8 +1,8 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
-set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train ranks cost record recipe
-    engine app)
+set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train ranks pki wire net cost
+    record recipe engine deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
@@ -63,10 +63,11 @@ function(muster_cold_options target)
   muster_precompile(${target} cold ${MUSTER_COMMON_HEADERS} <nlohmann/json.hpp>)
 endfunction()
 
-# muster_stage(NAME SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
-# PUBLIC headers are installed; they include no others of Muster (tests/install checks). All others are internal.
+# muster_stage(NAME [INTERNAL] SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
+# PUBLIC headers are installed; they include no others of Muster (tests/install checks). All others are internal. An
+# INTERNAL stage is not installed at all: those of MUSTER_NET are, so that find_package(muster) needs no network packages.
 function(muster_stage name)
-  cmake_parse_arguments(S "" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(S "INTERNAL" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
   list(TRANSFORM S_DEPENDS PREPEND muster_)
   add_library(muster_${name} STATIC ${S_SOURCES})
   add_library(muster::${name} ALIAS muster_${name})
@@ -81,6 +82,9 @@ function(muster_stage name)
     target_sources(muster_${name} PRIVATE $<TARGET_OBJECTS:muster_${name}_cold>)
   endif()
   set_target_properties(muster_${name} PROPERTIES EXPORT_NAME ${name})
+  if(S_INTERNAL)
+    return()
+  endif()
   set_property(GLOBAL APPEND PROPERTY MUSTER_STAGES ${name})
   list(TRANSFORM S_PUBLIC PREPEND ${name}/)
   set_property(GLOBAL APPEND PROPERTY MUSTER_PUBLIC_HEADERS ${S_PUBLIC})

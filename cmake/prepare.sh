@@ -6,12 +6,20 @@ program=$build/src/app/muster
 # Holds the root it was built in; its time is when the last good build of the program began.
 stamp=$build/.built
 mpi=OFF
+net=OFF
 
 # From here on the program is the one with the OpenMPI backend, built beside the plain one.
 use_mpi() {
   mpi=ON
   program=$build/src/app/muster-mpi
   stamp=$build/.built-mpi
+}
+
+# Likewise the one with the network.
+use_net() {
+  net=ON
+  program=$build/src/app/muster-net
+  stamp=$build/.built-net
 }
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
@@ -77,22 +85,24 @@ install_packages() {
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null; }
 
-# configure TESTS (ON or OFF). Neither they nor MPI are ever switched off again: that would delete what is built of them.
+# configure TESTS (ON or OFF). Neither they nor MPI nor the network are ever switched off again: that would delete what is built of them.
 configure() {
   # A tree that was moved or copied: CMake refuses another tree's cache.
   [[ ! -e $build/CMakeCache.txt || $(cached CMAKE_HOME_DIRECTORY) == "$root" ]] || rm -rf -- "$build"
   local tests=$1
   [[ $(cached MUSTER_BUILD_TESTS) == ON ]] && tests=ON
   [[ $(cached MUSTER_MPI) == ON ]] && mpi=ON
+  [[ $(cached MUSTER_NET) == ON ]] && net=ON
   if [[ -e $build/build.ninja && ! $root/CMakePresets.json -nt $build/build.ninja &&
-    $(cached MUSTER_BUILD_TESTS) == "$tests" && $(cached MUSTER_MPI) == "$mpi" ]]; then
+    $(cached MUSTER_BUILD_TESTS) == "$tests" && $(cached MUSTER_MPI) == "$mpi" && $(cached MUSTER_NET) == "$net" ]]; then
     return
   fi
   say "configuring"
   # Warnings stop our own CI, nobody else.
   local -a strict=()
   [[ ${CI-} != true ]] || strict=(-D MUSTER_WERROR=ON)
-  (cd -- "$root" && cmake --preset release -D MUSTER_BUILD_TESTS="$tests" -D MUSTER_MPI="$mpi" "${strict[@]}") >"$log" 2>&1 && return
+  (cd -- "$root" && cmake --preset release -D MUSTER_BUILD_TESTS="$tests" -D MUSTER_MPI="$mpi" -D MUSTER_NET="$net" \
+    "${strict[@]}") >"$log" 2>&1 && return
   cat -- "$log" >&2
   die "cannot configure the build"
 }
@@ -118,13 +128,17 @@ prepare() {
     local -a scopes=(build)
     [[ $1 == OFF ]] || scopes+=(tests)
     [[ $mpi == OFF ]] || scopes+=(mpi)
+    [[ $net == OFF ]] || scopes+=(net)
     install_packages "${scopes[@]}"
     # What runs below must not keep the lock alive when it outlives this script (compiler caches do).
     configure "$1" 9>&-
     printf '%s\n' "$root" >"$build/.building"
     compile "$2" 9>&-
+    if [[ $2 == all ]]; then
+      local other
+      for other in .built{,-mpi,-net}; do cp -p -- "$build/.building" "$build/$other"; done
+    fi
     mv -f -- "$build/.building" "$stamp"
-    [[ $2 != all ]] || cp -p -- "$stamp" "$build/.built"
     rm -f -- "$log"
     trap - EXIT
   fi

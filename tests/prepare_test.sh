@@ -30,15 +30,15 @@ echo chatter
 if [[ $1 == --preset ]]; then
   mkdir -p build/release
   for word; do
-    case $word in MUSTER_BUILD_TESTS=*) tests=${word#*=} ;; MUSTER_MPI=*) mpi=${word#*=} ;; esac
+    case $word in MUSTER_BUILD_TESTS=*) tests=${word#*=} ;; MUSTER_MPI=*) mpi=${word#*=} ;; MUSTER_NET=*) net=${word#*=} ;; esac
   done
-  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nMUSTER_BUILD_TESTS:BOOL=%s\nMUSTER_MPI:BOOL=%s\n' "$PWD" "$tests" "$mpi" \
-    >build/release/CMakeCache.txt
+  printf '%s\n' "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "MUSTER_BUILD_TESTS:BOOL=$tests" "MUSTER_MPI:BOOL=$mpi" \
+    "MUSTER_NET:BOOL=$net" >build/release/CMakeCache.txt
   touch build/release/build.ninja
 else
   [[ ! -e $2/../../src/broken ]] || { echo '[1/2] Building'; echo 'a.cc:1: error: no'; exit 1; }
   mkdir -p "$2/src/app"
-  for program in muster muster-mpi; do
+  for program in muster muster-mpi muster-net; do
     [[ $4 == "$program" || $4 == all ]] || continue
     printf '#!/bin/sh\necho "%s ran in $PWD with $*"\nexit 5\n' "$program" | sed 's/^echo "muster ran/echo "ran/' >"$2/src/app/$program"
     chmod +x "$2/src/app/$program"
@@ -181,5 +181,36 @@ setup
 touch "$folder/absent-openmpi-bin"
 run "$tree/test"
 check 'tests have mpi' '[[ $(<"$calls") == *"install --no-install-recommends openmpi-bin"*MUSTER_MPI=ON* ]]'
+
+setup
+run "$tree/muster" plain
+touch "$folder/absent-libssl-dev"
+for command in pki cloud edge client federate; do
+  : >"$calls"
+  run "$tree/muster" "$command" x
+  check "$command" '[[ $output == "muster-net ran in / with $command x" && $status -eq 5 ]]'
+  [[ $command == pki ]] || check "$command again" '[[ -z $errors && ! -s $calls ]]'
+  [[ $command == pki ]] || continue
+  check 'the network' '[[ $(<"$calls") == *"install --no-install-recommends libssl-dev"*MUSTER_NET=ON*"--target muster-net"* ]]'
+  check 'the network' '[[ $(<"$calls") != *MUSTER_MPI=ON* ]]'
+  rm "$folder/absent-libssl-dev"
+done
+run "$tree/muster" run pki
+check 'a recipe of that name' '[[ $output == "ran in / with run pki" && -z $errors ]]'
+: >"$calls"
+run "$tree/muster" --with mpi run
+check 'mpi after the network' '[[ $(<"$calls") == *"MUSTER_MPI=ON -D MUSTER_NET=ON"*"--target muster-mpi"* ]]'
+
+setup
+touch "$folder/absent-libgrpc++-dev"
+run "$tree/test"
+check 'tests have the network' '[[ $(<"$calls") == *"install --no-install-recommends libgrpc++-dev"*MUSTER_NET=ON* ]]'
+: >"$calls"
+run "$tree/muster" plain
+check 'fresh after the tests' '[[ $output == "ran in / with plain" && ! -s $calls ]]'
+run "$tree/muster" --with mpi run
+check 'mpi fresh after the tests' '[[ $output == "muster-mpi ran in / with run" && ! -s $calls ]]'
+run "$tree/muster" cloud
+check 'the network fresh after the tests' '[[ $output == "muster-net ran in / with cloud" && ! -s $calls ]]'
 
 exit "$failures"

@@ -146,6 +146,10 @@ void Command::set_footer(const std::string& text) {
   app_->footer(text);
 }
 
+void Command::accept_anything() {
+  app_->prefix_command();
+}
+
 void Command::set_action(std::function<Status()> action) {
   app_->callback([action = std::move(action), outcome = outcome_] { outcome->status = action(); });
 }

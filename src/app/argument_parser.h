@@ -60,6 +60,8 @@ class Command {
   Option add_option(const std::string& name, T& target, const std::string& help);
   Option add_flag(const std::string& name, bool& target, const std::string& help);
   void set_footer(const std::string& text);
+  // Whatever follows is accepted and left unread.
+  void accept_anything();
   // All that it and its commands say about themselves.
   [[nodiscard]] CommandText describe() const;
   // Called when the line names this command and is complete.

@@ -33,6 +33,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
   add_reproduce_command(program);
   add_group_command(program);
   add_data_command(program);
+  add_network_commands(program);
   add_bench_command(program);
   add_completion_command(program);
   add_man_command(program, kVersion);

@@ -39,7 +39,8 @@ class Shell : public CommandLine {
 };
 
 TEST_F(Shell, BashCompletesCommandsOptionsRecipesAndKeys) {
-  EXPECT_THAT(completed({"muster", ""}), IsSupersetOf({"run", "list", "show", "group", "data", "bench", "completion"}));
+  EXPECT_THAT(completed({"muster", ""}), IsSupersetOf({"run", "list", "show", "group", "data", "bench", "completion",
+                                                       "pki", "cloud", "edge", "client", "federate"}));
   EXPECT_THAT(completed({"muster", "compl"}), ElementsAre("completion"));
   EXPECT_THAT(completed({"muster", "run", "--r"}), ElementsAre("--rounds", "--resume"));
   EXPECT_THAT(completed({"muster", "run", "fedseqi"}), IsSupersetOf({"fedseqinter", "fedseqinter-feddyn"}));
@@ -93,6 +94,15 @@ TEST_F(Shell, ZshScriptIsUnderstood) {
   EXPECT_EQ(ran.err, "");
   for (const char* part : {"local.mu=", "--rounds:Rounds of training", "run:Simulate one federation"}) {
     EXPECT_THAT(ran.out, HasSubstr(part));
+  }
+}
+
+TEST_F(Shell, ThePlainProgramNamesWhatNeedsTheNetwork) {
+  for (const char* command : {"pki", "cloud", "edge", "client", "federate"}) {
+    for (const Words& words : {Words{command}, Words{command, "x", "--y", "z"}, Words{command, "--pki", "a"}}) {
+      expect_error(words, 2, HasSubstr(fmt::format("built without the network; use `./muster {} ...`", command)));
+    }
+    EXPECT_THAT(muster({command, "--help"}).out, HasSubstr("Needs the network"));
   }
 }
 
