@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ctime>
-#include <limits>
 #include <optional>
+
+#include "data/shown_text.h"
 
 namespace muster {
 namespace {
@@ -19,14 +19,9 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// What may be anything, as a message can show it: printable ASCII, and not too much of it.
+// What may be anything and of any length, for a message.
 std::string quoted(std::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, kLongestName)) {
-    const auto byte = static_cast<unsigned char>(c);
-    shown += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-  }
-  return fmt::format("'{}{}'", shown, text.size() > kLongestName ? "..." : "");
+  return fmt::format("'{}{}'", shown_text(text.substr(0, kLongestName)), text.size() > kLongestName ? "..." : "");
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {
@@ -136,13 +131,6 @@ Result<Identity> identity_from_uris(const std::vector<std::string>& uris) {
     return failure("names clients, but is of {}", identity.shown());
   }
   return identity;
-}
-
-std::string date_text(std::chrono::sys_seconds time) {
-  const std::time_t seconds = time.time_since_epoch().count();
-  std::tm parts{};
-  if (::gmtime_r(&seconds, &parts) == nullptr) return "a date beyond all calendars";
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 }  // namespace muster

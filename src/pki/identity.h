@@ -53,7 +53,4 @@ struct Identity {
 [[nodiscard]] std::vector<std::string> identity_uris(const Identity& identity);
 [[nodiscard]] Result<Identity> identity_from_uris(const std::vector<std::string>& uris);
 
-// "2026-11-02", in UTC.
-[[nodiscard]] std::string date_text(std::chrono::sys_seconds time);
-
 }  // namespace muster

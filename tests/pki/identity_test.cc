@@ -83,10 +83,5 @@ TEST(Identity, RangesAreAscendingAndWhole) {
   EXPECT_FALSE(parse_client_ranges(many));
 }
 
-TEST(Identity, DatesAreInUtc) {
-  EXPECT_EQ(date_text(std::chrono::sys_seconds(std::chrono::seconds(0))), "1970-01-01");
-  EXPECT_EQ(date_text(std::chrono::sys_seconds(std::chrono::seconds(1793577600))), "2026-11-02");
-}
-
 }  // namespace
 }  // namespace muster
