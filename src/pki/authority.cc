@@ -164,7 +164,8 @@ Status check_request(const IssueRequest& request) {
 }  // namespace
 
 struct Authority::State {
-  fs::path folder;
+  fs::path given;   // as the caller names the folder
+  fs::path folder;  // whole
   Lock lock;
   CertificateHandle certificate;
   KeyHandle key;
@@ -243,6 +244,7 @@ Authority& Authority::operator=(Authority&& other) noexcept = default;
 Result<Authority> Authority::open(const fs::path& folder, sys_seconds now, std::chrono::milliseconds patience) {
   const ErrorQueueMark mark;
   auto state = std::make_unique<State>();
+  state->given = folder;
   MUSTER_ASSIGN(state->folder, folder_path(folder));
   if (std::error_code error; !fs::exists(state->folder / "ca.key", error)) {
     return failure("{}: holds no authority; `muster pki init {}` makes one", folder.string(), folder.string());
@@ -266,8 +268,9 @@ Result<IssuedBundle> Authority::issue(const IssueRequest& request, sys_seconds n
   const ErrorQueueMark mark;
   MUSTER_TRY(check_request(request));
   MUSTER_TRY(state_->check_free(request, now));
-  const fs::path by_default = state_->folder / fmt::format("{}-{}", role_name(request.role), request.name);
-  MUSTER_ASSIGN(const fs::path target, folder_path(request.out.empty() ? by_default : request.out));
+  const fs::path by_default = state_->given / fmt::format("{}-{}", role_name(request.role), request.name);
+  const fs::path out = request.out.empty() ? by_default : request.out;
+  MUSTER_ASSIGN(const fs::path target, folder_path(out));
   MUSTER_TRY(check_absent(target, "certificate"));
   MUSTER_ASSIGN(const auto period, state_->period(request.days, now));
 
@@ -300,7 +303,7 @@ Result<IssuedBundle> Authority::issue(const IssueRequest& request, sys_seconds n
   MUSTER_TRY(write_index(state_->folder, index));
   state_->index = std::move(index);
   MUSTER_TRY(staging.put(target));
-  return IssuedBundle{.certificate = std::move(issued), .folder = request.out.empty() ? target : request.out};
+  return IssuedBundle{.certificate = std::move(issued), .folder = out};
 }
 
 Result<std::vector<IssuedCertificate>> Authority::revoke(const std::string& name_or_serial, sys_seconds now) {

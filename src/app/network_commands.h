@@ -1,0 +1,10 @@
+// The commands of a deployment, one file each, as those in commands.h.
+#pragma once
+
+#include "app/argument_parser.h"
+
+namespace muster {
+
+void add_pki_command(Command program);
+
+}  // namespace muster
