@@ -1,4 +1,5 @@
 """Writes a small seed corpus per reader to the folder given: valid files that mutations can start from."""
+import base64
 import pathlib
 import struct
 import sys
@@ -55,6 +56,26 @@ def safetensors(header, payload):
     return struct.pack("<Q", len(header)) + header + payload
 
 
+def der(tag, *parts):
+    body = b"".join(parts)
+    size = bytes([len(body)]) if len(body) < 128 else b"\x82" + struct.pack(">H", len(body))
+    return bytes([tag]) + size + body
+
+
+def certificate(uris):
+    """Of no key and no signature: who it is of is read before either."""
+    oid = lambda *numbers: der(6, bytes(numbers))
+    algorithm = der(0x30, oid(0x2B, 0x65, 0x70))
+    name = der(0x30, der(0x31, der(0x30, oid(0x55, 4, 3), der(12, b"x"))))
+    names = der(0x30, *(der(0x86, uri) for uri in uris), der(0x82, b"localhost"), der(0x87, b"\x7f\0\0\1"))
+    constraints = der(0x30, oid(0x55, 29, 19), der(1, b"\xff"), der(4, der(0x30)))
+    extensions = der(0xA3, der(0x30, constraints, der(0x30, oid(0x55, 29, 17), der(4, names))))
+    dates = der(0x30, der(23, b"261101000000Z"), der(24, b"20561103000000Z"))
+    key = der(0x30, algorithm, der(3, bytes(33)))
+    signed = der(0x30, der(0xA0, der(2, b"\2")), der(2, b"\x41\x42"), algorithm, name, dates, name, key, extensions)
+    return der(0x30, signed, algorithm, der(3, bytes(65)))
+
+
 images = idx(8, (2, 2, 3), bytes(range(12)))
 seed("idx", "pair", bytes([len(images)]) + images + idx(8, (2,), b"\1\2"))
 seed("idx", "words", b"\0" + idx(0x0B, (2,), b"\0\1\0\2"))
@@ -92,6 +113,9 @@ seed("wav", "adpcm", wav(2, 1, 8000, 4, bytes(range(64))))
 seed("checkpoint", "empty-sections", checkpoint([b"model", b"recipe"]))
 seed("client_state", "values", b"MUSTERCS" + struct.pack("<IIQQQ2fQQ", 1, 0, 2, 256, 2, 0.5, -1, 513, 0))
 seed("client_state", "index", b"MUSTERCS" + struct.pack("<IIQQIIQ", 1, 1, 1, 256, 1, 2, 16))
+seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
+seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))
+seed("certificate", "pem", b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(certificate([b"muster:edge:e"])) + b"-----END CERTIFICATE-----\n")
 tensors = b'{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[3],"data_offsets":[24,36]}}'
 seed("safetensors", "two", safetensors(tensors, bytes(36)))
 seed("client_table", "counts", "0c0,c1,c2\n8,0,1\n0,8,2\n")
