@@ -265,6 +265,16 @@ TEST_F(AuthorityFolder, OneAtATime) {
   EXPECT_TRUE(Authority::open(path_, kNow, std::chrono::milliseconds(0)));
 }
 
+TEST_F(AuthorityFolder, NothingIsHandedOutThatTheIndexDoesNotHave) {
+  init();
+  fs::create_directory(path_ / "index.json.tmp");  // so that the index cannot be written
+  EXPECT_THAT(refusal({.name = "a"}), HasSubstr("index.json: cannot write"));
+  EXPECT_THAT(message_of(opened().revoke("a", kNow)), HasSubstr("no certificate has the name"));
+  EXPECT_FALSE(fs::exists(path_ / "client-a"));
+  fs::remove(path_ / "index.json.tmp");
+  issued({.name = "a"});
+}
+
 // As if a kill had come between the index and the list.
 TEST_F(AuthorityFolder, AListThatFellBehindIsWrittenAgain) {
   init();

@@ -13,9 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string der_of(const std::string& pem) {
-  const CertificateHandle certificate = must(parse_certificate(pem));
+  const CertificateHandle parsed = must(parse_certificate(pem));
   unsigned char* bytes = nullptr;
-  const int size = i2d_X509(certificate.get(), &bytes);
+  const int size = i2d_X509(parsed.get(), &bytes);
   std::string der(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   OPENSSL_free(bytes);
   return der;
@@ -46,6 +46,14 @@ TEST(Certificate, NeedsExactlyOneRole) {
   EXPECT_THAT(refusal({std::string("muster:cloud:a\0.b", 17)}), HasSubstr("name 'a\\x00.b': want 1 to 64"));
   EXPECT_EQ(identity_of(authority.pem()).error().code, ErrorCode::kFailed);
   EXPECT_THAT(message_of(identity_of(authority.pem())), HasSubstr("names no role")) << "the authority is nobody";
+}
+
+TEST(Certificate, NamesItselfInOnePlace) {
+  const CertificateHandle twice = must(parse_certificate(LaxAuthority().sign(content_of({"muster:client:a"}))));
+  const NamesHandle names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(twice.get(), NID_subject_alt_name, nullptr, nullptr)));
+  ASSERT_EQ(X509_add1_ext_i2d(twice.get(), NID_subject_alt_name, names.get(), 0, X509V3_ADD_APPEND), 1);
+  EXPECT_EQ(message_of(identity_of(*twice)), "certificate: has two lists of alternative names");
 }
 
 TEST(Certificate, NothingElsePassesForOne) {
