@@ -13,7 +13,6 @@
 namespace muster {
 namespace {
 
-constexpr std::array kSlots{kObjectiveSlot, kOptimizerSlot, kModelSlot, kPersonalSlot, kOwnOptimizerSlot};
 // No state of a client is larger than that many models.
 constexpr std::size_t kStateModels = 4;
 
@@ -64,7 +63,7 @@ class TrainCall final : public RankCall {
     out.put_list(task.members);
     out.put_list(task.epochs);
     models.put(rank, call_.models[task.model], out);
-    MUSTER_ASSIGN(std::vector<StateCopy> states, copies_of(federation_.states(), task.members, kSlots));
+    MUSTER_ASSIGN(std::vector<StateCopy> states, copies_of(federation_.states(), task.members, kStateSlots));
     put_copies(std::move(states), out);
     return {};
   }
@@ -150,7 +149,7 @@ class ServedTraining final : public ServedCall {
     call.models = {*asked.model.values};
     const GroupTask task{.group = asked.group, .members = asked.members, .epochs = asked.epochs};
     MUSTER_ASSIGN(GroupUpdate update, federation_.trainer().train(call, task, federation_.link(worker), {}));
-    MUSTER_ASSIGN(std::vector<StateCopy> changed, take_changed(states, asked.members, kSlots, asked.states));
+    MUSTER_ASSIGN(std::vector<StateCopy> changed, take_changed(states, asked.members, kStateSlots, asked.states));
     put_update(std::move(update), answer);
     put_copies(std::move(changed), answer);
     return {};

@@ -2,6 +2,7 @@
 // a model on some samples. In: a task; out: an update, or the reason why there is none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -131,5 +132,6 @@ inline constexpr std::uint8_t kOptimizerSlot = 1;
 inline constexpr std::uint8_t kModelSlot = 2;
 inline constexpr std::uint8_t kPersonalSlot = 3;
 inline constexpr std::uint8_t kOwnOptimizerSlot = 4;  // of the model in kModelSlot, where it is trained beside another
+inline constexpr std::array kStateSlots{kObjectiveSlot, kOptimizerSlot, kModelSlot, kPersonalSlot, kOwnOptimizerSlot};
 
 }  // namespace muster

@@ -39,20 +39,20 @@ class Parallel final : public GroupTrainer {
     WeightedMean mean;
     for (std::uint32_t group_round = 0; group_round < group_rounds_; ++group_round) {
       mean.reset(model.size());
-      for (const ClientId client : task.members) {
-        const TrainTask own = train_task(call, task, client, model, group_round);
-        MUSTER_ASSIGN(TrainReply reply, link.train(own, std::move(local)));
-        reply = checked_reply(own, std::move(reply), payload);
-        local = {};
+      std::vector<TrainTask> own;
+      for (const ClientId client : task.members) own.push_back(train_task(call, task, client, model, group_round));
+      MUSTER_TRY(link.train_each(own, std::move(local), [&](std::size_t i, TrainReply reply) -> LocalUpdate {
+        reply = checked_reply(own[i], std::move(reply), payload);
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
           mean.add(update->model, by_samples_ ? update->samples : 1.0);
           add_payload(update->payload, payload);
-          local = std::move(*update);
-        } else {
-          record_drop(std::get<Dropped>(reply), result);
+          return std::move(*update);
         }
-      }
+        record_drop(std::get<Dropped>(reply), result);
+        return {};
+      }));
+      local = {};
       if (mean.weight() > 0) mean.store(model);
     }
     result.model = std::move(model);
