@@ -1,0 +1,440 @@
+#include "wire/answerer.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace muster {
+namespace {
+
+// Everything that an answer depends on: equal numbers mean equal answers. Not the number of the ask, nor how the
+// vectors are numbered.
+std::uint64_t content_of(const v1::Ask& ask, std::span<const std::shared_ptr<const WireVector>> vectors) {
+  v1::Ask bare = ask;
+  bare.clear_within_ms();
+  bare.mutable_id()->clear_number();
+  bare.mutable_id()->clear_incarnation();
+  if (bare.has_train()) {
+    bare.mutable_train()->clear_model();
+    bare.mutable_train()->clear_broadcast();
+    bare.mutable_train()->mutable_memory()->clear_keep();
+  }
+  if (bare.has_profile()) {
+    bare.mutable_profile()->clear_models();
+    if (bare.profile().has_memory()) bare.mutable_profile()->mutable_memory()->clear_keep();
+  }
+  if (bare.has_evaluate()) {
+    bare.mutable_evaluate()->clear_model();
+    if (bare.evaluate().has_memory()) bare.mutable_evaluate()->mutable_memory()->clear_keep();
+  }
+  if (bare.has_group()) {
+    bare.mutable_group()->clear_model();
+    bare.mutable_group()->clear_broadcast();
+    for (v1::Memory& memory : *bare.mutable_group()->mutable_memories()) memory.clear_keep();
+  }
+  Hasher hasher;
+  hasher.add(bare.SerializeAsString());
+  for (const auto& vector : vectors) {
+    hasher.add(vector ? vector->values.size() + 1 : 0);
+    if (vector) hasher.add(std::span<const float>(vector->values));
+  }
+  return hasher.digest();
+}
+
+// The vectors that an ask names, in a fixed order; 0 is none.
+void add_named(const v1::Ask& ask, std::vector<std::uint64_t>& numbers) {
+  if (ask.has_train()) numbers.insert(numbers.end(), {ask.train().model(), ask.train().broadcast()});
+  if (ask.has_group()) numbers.insert(numbers.end(), {ask.group().model(), ask.group().broadcast()});
+  if (ask.has_evaluate()) numbers.push_back(ask.evaluate().model());
+  if (ask.has_profile()) {
+    for (const std::uint64_t number : ask.profile().models()) numbers.push_back(number);
+  }
+}
+
+template <typename Work>
+std::optional<Memory> told_memory(const Work& work) {
+  return work.has_memory() ? std::optional(take_memory(work.memory())) : std::nullopt;
+}
+
+std::span<const float> values_of(const std::shared_ptr<const WireVector>& vector) {
+  return vector ? std::span<const float>(vector->values) : std::span<const float>();
+}
+
+}  // namespace
+
+// An ask, from when it came until its verdict.
+struct Answerer::Job {
+  std::uint64_t content = 0;
+  v1::Ask ask;  // the latest that asked for this
+  std::vector<std::shared_ptr<const WireVector>> vectors;
+  std::chrono::steady_clock::time_point came;
+  std::optional<OutgoingReply> kept;  // once it is done
+  bool unwanted = false;              // its verdict came before it was done
+};
+
+class Answerer::User final : public ChannelUser {
+ public:
+  User(Answerer& owner, const ChunkReader::Limits& limits) : owner_(&owner), reader_(limits) {}
+
+  void received(v1::Frame frame) override { owner_->receive(*this, std::move(frame)); }
+  void closed(const std::string& why) override {
+    const std::lock_guard lock(owner_->mutex_);
+    if (owner_->user_ != this) return;
+    owner_->user_ = nullptr;
+    owner_->channel_.reset();
+    owner_->closed_ = true;
+    owner_->why_closed_ = why;
+    owner_->changed_.notify_all();
+  }
+
+  Answerer* owner_;
+  ChunkReader reader_;
+};
+
+Answerer::Answerer(Options options) : options_(std::move(options)) {
+  for (std::uint32_t i = 0; i < options_.threads; ++i) crew_.emplace_back([this] { work(); });
+}
+
+Answerer::~Answerer() {
+  std::shared_ptr<Channel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+    channel = channel_;
+  }
+  changed_.notify_all();
+  if (channel) channel->close();
+  for (std::thread& one : crew_) one.join();
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::seconds(10), [&] { return user_ == nullptr; });
+}
+
+std::shared_ptr<ChannelUser> Answerer::attach(std::shared_ptr<Channel> channel) {
+  auto user = std::make_shared<User>(*this, options_.limits);
+  const std::lock_guard lock(mutex_);
+  channel_ = std::move(channel);
+  user_ = user.get();
+  closed_ = false;
+  welcomed_ = false;
+  v1::Frame frame;
+  *frame.mutable_hello() = options_.hello;
+  channel_->send({std::move(frame)});
+  return user;
+}
+
+void Answerer::presence(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went) {
+  const std::lock_guard lock(mutex_);
+  const auto same = [](const v1::Client& a, const v1::Client& b) {
+    return a.who_case() == b.who_case() && a.simulated() == b.simulated() && a.name() == b.name();
+  };
+  auto& known = *options_.hello.mutable_clients();
+  for (const v1::Client& client : went) {
+    for (int i = known.size() - 1; i >= 0; --i) {
+      if (same(known.Get(i), client)) known.DeleteSubrange(i, 1);
+    }
+  }
+  for (const v1::Client& client : came) *known.Add() = client;
+  if (!channel_) return;
+  v1::Frame frame;
+  for (const v1::Client& client : came) *frame.mutable_presence()->add_came() = client;
+  for (const v1::Client& client : went) *frame.mutable_presence()->add_went() = client;
+  channel_->send({std::move(frame)});
+}
+
+bool Answerer::wait_closed(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&] { return closed_; });
+  return closed_;
+}
+
+std::optional<Answerer::End> Answerer::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+bool Answerer::welcomed() const {
+  const std::lock_guard lock(mutex_);
+  return welcomed_;
+}
+
+std::string Answerer::why_closed() const {
+  const std::lock_guard lock(mutex_);
+  return why_closed_;
+}
+
+void Answerer::stop(End end) {
+  if (!end_) end_ = std::move(end);
+  if (channel_) channel_->close();
+  changed_.notify_all();
+}
+
+void Answerer::refuse(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (channel_) {
+    v1::Frame frame;
+    frame.mutable_refusal()->set_reason(reason);
+    channel_->send({std::move(frame)});
+  }
+  stop({End::Kind::kFailed, reason});
+}
+
+void Answerer::receive(User& user, v1::Frame frame) {
+  switch (frame.body_case()) {
+    case v1::Frame::kWelcome: {
+      const std::lock_guard lock(mutex_);
+      welcomed_ = true;
+      welcomes_.push_back(frame.welcome());
+      changed_.notify_all();
+      return;
+    }
+    case v1::Frame::kChunk:
+      if (const Status status = user.reader_.add(frame.chunk()); !status) {
+        const std::lock_guard lock(mutex_);
+        if (options_.say) options_.say(status.error().message);
+        if (channel_) channel_->close();  // and dial again
+      }
+      return;
+    case v1::Frame::kAsk:
+      return take_ask(user, frame.ask());
+    case v1::Frame::kVerdict:
+      return take_verdict(frame.verdict());
+    case v1::Frame::kForget:
+      for (const std::uint64_t number : frame.forget().vectors()) user.reader_.forget(number);
+      return;
+    case v1::Frame::kRefusal: {
+      const std::lock_guard lock(mutex_);
+      why_closed_ = frame.refusal().reason();
+      if (frame.refusal().again()) {
+        if (channel_) channel_->close();
+        return;
+      }
+      return stop({End::Kind::kRefused, frame.refusal().reason()});
+    }
+    case v1::Frame::kFinished: {
+      const std::lock_guard lock(mutex_);
+      return stop({End::Kind::kFinished, frame.finished().signature()});
+    }
+    default:
+      if (options_.say) options_.say("a frame that is not expected here");
+  }
+}
+
+void Answerer::take_ask(User& user, const v1::Ask& ask) {
+  auto job = std::make_shared<Job>();
+  job->ask = ask;
+  job->came = std::chrono::steady_clock::now();
+  bool whole = ask.work_case() != v1::Ask::WORK_NOT_SET;
+  std::vector<std::uint64_t> numbers;
+  add_named(ask, numbers);
+  for (const std::uint64_t number : numbers) {
+    job->vectors.push_back(number == 0 ? nullptr : user.reader_.find(number));
+    whole = whole && (number == 0 || job->vectors.back());
+  }
+  if (whole && ask.has_group()) {
+    const v1::TrainGroup& group = ask.group();
+    whole = group.members_size() > 0 && group.memories_size() == group.members_size() &&
+            (group.epochs_size() == 0 || group.epochs_size() == group.members_size());
+  }
+  if (!whole) {
+    v1::Frame frame;
+    *frame.mutable_reply()->mutable_id() = ask.id();
+    frame.mutable_reply()->mutable_dropped()->set_client(ask.id().client());
+    frame.mutable_reply()->mutable_dropped()->set_reason(v1::DROP_REASON_MALFORMED);
+    const std::lock_guard lock(mutex_);
+    if (channel_) channel_->send({std::move(frame)});
+    return;
+  }
+  job->content = content_of(ask, job->vectors);
+  const std::lock_guard lock(mutex_);
+  const auto known = jobs_.find(job->content);
+  if (known != jobs_.end() && !known->second->unwanted) {
+    known->second->ask = ask;
+    if (known->second->kept) {
+      *known->second->kept->reply.mutable_id() = ask.id();
+      send(*known->second->kept);
+    }
+    return;
+  }
+  // Something new for a client: what is kept of its training is of no use any more.
+  if (ask.has_train() || ask.has_group()) {
+    std::erase_if(jobs_, [&](const auto& entry) {
+      const Job& old = *entry.second;
+      return old.kept && old.ask.work_case() == ask.work_case() && old.ask.id().client() == ask.id().client();
+    });
+  }
+  jobs_[job->content] = job;
+  queue_.push_back(std::move(job));
+  changed_.notify_all();
+}
+
+void Answerer::take_verdict(const v1::Verdict& verdict) {
+  const std::lock_guard lock(mutex_);
+  for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
+    Job& job = *entry->second;
+    const v1::TaskId& id = job.ask.id();
+    if (id.number() != verdict.id().number() || id.incarnation() != verdict.id().incarnation()) continue;
+    if (!verdict.used() && options_.say) {
+      options_.say(fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()));
+    }
+    if (job.kept) {
+      jobs_.erase(entry);
+      return;
+    }
+    const auto waiting = std::ranges::find(queue_, entry->second);
+    if (waiting != queue_.end()) {
+      queue_.erase(waiting);
+      jobs_.erase(entry);
+      return;
+    }
+    job.unwanted = true;
+    return;
+  }
+}
+
+// The vectors of a reply come right before it.
+void Answerer::send(const OutgoingReply& reply) {
+  if (!channel_) return;
+  for (const auto& vector : reply.vectors) channel_->send({{}, vector});
+  v1::Frame frame;
+  *frame.mutable_reply() = reply.reply;
+  channel_->send({std::move(frame)});
+}
+
+void Answerer::prepare(const v1::Welcome& welcome) {
+  Result<std::shared_ptr<Workplace>> made = [&]() -> Result<std::shared_ptr<Workplace>> {
+    try {
+      return options_.begin(welcome);
+    } catch (const std::bad_alloc&) {
+      return failure("out of memory");
+    }
+  }();
+  if (!made) return refuse(made.error().message);
+  const std::lock_guard lock(mutex_);
+  workplace_ = std::move(made).value();
+}
+
+void Answerer::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] {
+      return quit_ || (!preparing_ && !welcomes_.empty()) || (workplace_ && !preparing_ && !queue_.empty());
+    });
+    if (quit_) return;
+    if (!welcomes_.empty()) {
+      preparing_ = true;
+      const v1::Welcome welcome = std::move(welcomes_.back());
+      welcomes_.clear();
+      lock.unlock();
+      prepare(welcome);
+      lock.lock();
+      preparing_ = false;
+      changed_.notify_all();
+      continue;
+    }
+    const std::shared_ptr<Job> job = std::move(queue_.front());
+    queue_.pop_front();
+    const std::shared_ptr<Workplace> workplace = workplace_;
+    lock.unlock();
+    Result<OutgoingReply> reply = answer(*job, *workplace);
+    if (!reply) {
+      refuse(reply.error().message);
+      lock.lock();
+      continue;
+    }
+    lock.lock();
+    if (job->unwanted) {
+      const auto known = jobs_.find(job->content);
+      if (known != jobs_.end() && known->second == job) jobs_.erase(known);
+      continue;
+    }
+    *reply->reply.mutable_id() = job->ask.id();
+    send(*reply);
+    job->kept = std::move(reply).value();
+    job->vectors.clear();
+  }
+}
+
+Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
+  const v1::Ask ask = [&] {
+    const std::lock_guard lock(mutex_);
+    return job.ask;
+  }();
+  const v1::TaskId& id = ask.id();
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - job.came);
+  const std::chrono::milliseconds within =
+      std::max(std::chrono::milliseconds(ask.within_ms()) - since, std::chrono::milliseconds(1));
+  OutgoingReply out;
+  try {
+    switch (ask.work_case()) {
+      case v1::Ask::kTrain: {
+        const v1::Train& train = ask.train();
+        const TrainTask task{.client = {id.client()},
+                             .round = id.round(),
+                             .part = id.part(),
+                             .model = values_of(job.vectors[0]),
+                             .broadcast = values_of(job.vectors[1]),
+                             .own_model = train.own_model(),
+                             .epochs = train.has_epochs() ? std::optional(train.epochs()) : std::nullopt,
+                             .measure = train.measure()};
+        MUSTER_ASSIGN(TrainAnswer told, workplace.train(task, {id.group()}, take_memory(train.memory()), within));
+        put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::kProfile: {
+        std::vector<float> rows;
+        std::size_t width = 0;
+        for (const auto& vector : job.vectors) {
+          if (vector && width == 0) width = vector->values.size();
+          if (!vector || vector->values.size() != width) return failure("models of a profile differ in size");
+          rows.insert(rows.end(), vector->values.begin(), vector->values.end());
+        }
+        const ProfileTask task{.client = {id.client()},
+                               .kind = ask.profile().kind(),
+                               .round = ask.profile().as_of_round(),
+                               .asked_in = id.round(),
+                               .models = {rows, width}};
+        MUSTER_ASSIGN(ProfileReply told, workplace.profile(task, told_memory(ask.profile()), within));
+        put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::kEvaluate: {
+        const v1::Evaluate& evaluate = ask.evaluate();
+        const EvaluateTask task{.client = {id.client()},
+                                .model = values_of(job.vectors[0]),
+                                .round = id.round(),
+                                .own_model = evaluate.own_model(),
+                                .held_out = evaluate.validation() ? HeldOut::kValidation : HeldOut::kTest,
+                                .details = {.predictions = evaluate.predictions(), .scores = evaluate.scores()}};
+        MUSTER_ASSIGN(EvaluateReply told, workplace.evaluate(task, told_memory(evaluate), within));
+        put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::kGroup: {
+        const v1::TrainGroup& group = ask.group();
+        std::vector<ClientId> members;
+        for (const std::uint32_t member : group.members()) members.push_back({member});
+        const std::vector<double> epochs(group.epochs().begin(), group.epochs().end());
+        std::vector<Memory> memories;
+        for (const v1::Memory& memory : group.memories()) memories.push_back(take_memory(memory));
+        const RoundCall call{.round = id.round(),
+                             .models = {values_of(job.vectors[0])},
+                             .broadcast = values_of(job.vectors[1]),
+                             .own_models = group.own_models(),
+                             .measure = group.measure()};
+        const GroupTask task{.group = {id.group()}, .model = 0, .members = members, .epochs = epochs};
+        MUSTER_ASSIGN(GroupAnswer told, workplace.train_group(call, task, memories, within));
+        put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::WORK_NOT_SET:
+        break;
+    }
+  } catch (const std::bad_alloc&) {
+    return failure("out of memory");
+  }
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+// GroupLink: how whoever hosts a group reaches its members through the network, within the time that the round has. In
+// a chain a member gets its share of what is left, so that one that is slow is passed over instead of costing the
+// round.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "train/client_link.h"
+#include "wire/remote_clients.h"
+#include "wire/state_book.h"
+
+namespace muster {
+
+// Vectors that several clients are sent in one piece of work, each once; gone with the object. Not thread-safe but for
+// find().
+class SharedVectors {
+ public:
+  explicit SharedVectors(RemoteClients& clients) : clients_(clients) {}
+  ~SharedVectors();
+  SharedVectors(const SharedVectors&) = delete;
+  SharedVectors& operator=(const SharedVectors&) = delete;
+
+  // `values` are borrowed by their address as long as the object lives. None of an empty span.
+  RemoteClients::Vector add(std::span<const float> values);
+  // What add() gave for these very values, or null.
+  [[nodiscard]] RemoteClients::Vector find(std::span<const float> values) const;
+
+ private:
+  RemoteClients& clients_;
+  std::vector<std::pair<const float*, RemoteClients::Vector>> known_;
+};
+
+class GroupLink final : public ClientLink {
+ public:
+  // All is borrowed. `visits`: how many calls of train() are to be expected one after the other; 0: they come together.
+  GroupLink(RemoteClients& clients, StateBook& book, const SharedVectors& shared, GroupId group, WireTime deadline,
+            std::size_t visits)
+      : clients_(clients), book_(book), shared_(shared), group_(group), deadline_(deadline), visits_(visits) {}
+
+  Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override;
+  Status train_each(std::span<const TrainTask> tasks, LocalUpdate reuse, const TakeReply& take) override;
+  // Groups are trained only.
+  Result<ProfileReply> profile(const ProfileTask& task) override;
+  Result<EvaluateReply> evaluate(const EvaluateTask& task) override;
+
+ private:
+  [[nodiscard]] TrainReply ask(const TrainTask& task, const RemoteClients::Vector& model, WireTime deadline);
+
+  RemoteClients& clients_;
+  StateBook& book_;
+  const SharedVectors& shared_;
+  GroupId group_;
+  WireTime deadline_;
+  std::size_t visits_;
+};
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// The workplace of an edge: what the cloud asks of its clients it asks them, and groups whose members are all here it
+// hosts itself.
+#pragma once
+
+#include <memory>
+
+#include "wire/group_link.h"
+#include "wire/workplace.h"
+
+namespace muster {
+
+// `clients` is borrowed; `trainer` is the recipe's.
+[[nodiscard]] std::shared_ptr<Workplace> make_relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer);
+
+}  // namespace muster

@@ -1,0 +1,493 @@
+#include "wire/remote_clients.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "train/update_check.h"
+
+namespace muster {
+namespace {
+
+// A reply names three vectors at most, and they come right before it.
+constexpr std::uint32_t kReplyVectors = 4;
+
+v1::Frame refusal(std::string reason, bool again) {
+  v1::Frame frame;
+  frame.mutable_refusal()->set_reason(std::move(reason));
+  frame.mutable_refusal()->set_again(again);
+  return frame;
+}
+
+v1::Frame verdict(const v1::TaskId& id, bool used, std::string reason = "") {
+  v1::Frame frame;
+  *frame.mutable_verdict()->mutable_id() = id;
+  frame.mutable_verdict()->set_used(used);
+  frame.mutable_verdict()->set_reason(std::move(reason));
+  return frame;
+}
+
+bool same(const v1::TaskId& a, const v1::TaskId& b) {
+  return a.run() == b.run() && a.incarnation() == b.incarnation() && a.number() == b.number() &&
+         a.round() == b.round() && a.group() == b.group() && a.client() == b.client() && a.part() == b.part();
+}
+
+std::string shown(const v1::Client& client) {
+  return client.has_name() ? client.name() : fmt::format("client {}", client.simulated());
+}
+
+}  // namespace
+
+// One that has dialled. All but the channel is guarded by RemoteClients::mutex_.
+class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_from_this<Peer> {
+ public:
+  Peer(RemoteClients& owner, std::shared_ptr<Channel> channel, std::string name, bool edge, Allowed allowed)
+      : owner_(owner),
+        channel_(std::move(channel)),
+        name_(std::move(name)),
+        edge_(edge),
+        allowed_(std::move(allowed)) {}
+
+  void received(v1::Frame frame) override {
+    const std::shared_ptr<Peer> self = shared_from_this();
+    switch (frame.body_case()) {
+      case v1::Frame::kHello:
+        return owner_.take_hello(self, frame.hello());
+      case v1::Frame::kPresence:
+        return owner_.take_presence(self, frame.presence());
+      case v1::Frame::kReply:
+        return owner_.take_reply(self, frame.reply());
+      case v1::Frame::kChunk: {
+        Status status;
+        {
+          const std::lock_guard lock(owner_.mutex_);
+          if (!reader_) return;  // before the run, or after a refusal
+          owner_.moved_.up += frame.chunk().values().size();
+          status = reader_->add(frame.chunk());
+        }
+        if (!status) refuse(status.error().message, true);
+        return;
+      }
+      case v1::Frame::kRefusal:
+        owner_.say(fmt::format("{}: {}", name_, frame.refusal().reason()));
+        return channel_->close();
+      default:
+        refuse("a frame that is not expected here", false);
+    }
+  }
+
+  void closed(const std::string& why) override { owner_.leave(*this, why); }
+
+  // With owner_.mutex_ not held.
+  void refuse(const std::string& reason, bool again) {
+    owner_.say(fmt::format("{} is refused: {}", name_, reason));
+    channel_->send({refusal(reason, again)});
+    channel_->close();
+    owner_.leave(*this, reason);
+  }
+
+  RemoteClients& owner_;
+  std::shared_ptr<Channel> channel_;
+  const std::string name_;
+  const bool edge_;
+  const Allowed allowed_;
+  bool greeted_ = false;
+  bool gone_ = false;
+  bool hosts_groups_ = false;
+  std::vector<std::uint32_t> ids_;               // of the Hello, in its order
+  std::map<std::uint32_t, v1::Client> clients_;  // that it speaks for now
+  std::optional<ChunkReader> reader_;
+  std::set<std::uint64_t> sent_;  // vectors that it has
+};
+
+struct RemoteClients::Pending {
+  v1::Ask ask;
+  std::vector<Vector> vectors;
+  Peer* sent_to = nullptr;
+  WireTime deadline;
+  bool done = false;
+  bool lost = false;  // of a group: the edge that it was given to is gone
+  v1::Reply reply;
+  std::optional<ChunkReader> answer;  // with its vectors
+  std::condition_variable answered;
+};
+
+RemoteClients::RemoteClients(Admit admit, WireEvents events) : admit_(std::move(admit)), events_(std::move(events)) {}
+
+RemoteClients::~RemoteClients() = default;
+
+void RemoteClients::say(const std::string& line) const {
+  if (events_.say) events_.say(line);
+}
+
+std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
+                                                   Allowed allowed) {
+  auto peer = std::make_shared<Peer>(*this, std::move(channel), std::move(name), edge, std::move(allowed));
+  const std::lock_guard lock(mutex_);
+  peers_.insert(peer);
+  return peer;
+}
+
+void RemoteClients::take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello) {
+  if (hello.version() != 1) return peer->refuse(fmt::format("protocol version {}, want 1", hello.version()), false);
+  if (hello.hosts_groups() && !peer->edge_) return peer->refuse("only an edge hosts groups", false);
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(peer->greeted_, true)) return;
+    peer->hosts_groups_ = hello.hosts_groups();
+  }
+  join(peer, {hello.clients().begin(), hello.clients().end()});
+}
+
+void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence) {
+  if (!peer->edge_) return peer->refuse("only an edge tells of other clients", false);
+  std::vector<v1::Client> went(presence.went().begin(), presence.went().end());
+  if (!went.empty()) {
+    const Result<std::vector<ClientId>> ids = admit_(went);
+    if (!ids) return peer->refuse(ids.error().message, true);
+    const std::lock_guard lock(mutex_);
+    for (const ClientId id : *ids) {
+      peer->clients_.erase(id.value);
+      const auto known = route_.find(id.value);
+      if (known != route_.end() && known->second == peer) route_.erase(known);
+    }
+  }
+  if (presence.came_size() > 0) join(peer, {presence.came().begin(), presence.came().end()});
+}
+
+void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients) {
+  for (const v1::Client& client : clients) {
+    if (!peer->edge_ && !peer->allowed_(client)) {
+      return peer->refuse(fmt::format("its certificate does not speak for {}", shown(client)), false);
+    }
+  }
+  const Result<std::vector<ClientId>> ids = admit_(clients);
+  if (!ids) return peer->refuse(ids.error().message, ids.error().code == ErrorCode::kFailed);
+  std::string twice;
+  {
+    const std::lock_guard lock(mutex_);
+    if (peer->gone_) return;
+    for (std::size_t i = 0; i < ids->size() && twice.empty(); ++i) {
+      const auto known = route_.find((*ids)[i].value);
+      if (known != route_.end() && known->second != peer) {
+        twice = fmt::format("{} is here already, by {}", shown(clients[i]), known->second->name_);
+      }
+    }
+    if (twice.empty()) {
+      for (std::size_t i = 0; i < ids->size(); ++i) {
+        const std::uint32_t id = (*ids)[i].value;
+        peer->ids_.push_back(id);
+        peer->clients_[id] = clients[i];
+        route_[id] = peer;
+      }
+      if (finished_) {
+        v1::Frame frame;
+        frame.mutable_finished()->set_signature(signature_);
+        peer->channel_->send({frame});
+      } else if (run_) {
+        welcome(*peer);
+        for (const auto& [number, pending] : pending_) {
+          const auto route = route_.find(pending->ask.id().client());
+          const bool its_own = route != route_.end() && route->second == peer;
+          if (its_own && !pending->done && !pending->lost) send(*peer, *pending);
+        }
+      }
+    }
+  }
+  if (!twice.empty()) return peer->refuse(twice, true);
+  changed_.notify_all();
+  if (!clients.empty() && events_.presence) events_.presence(clients, {});
+}
+
+// With the lock held.
+void RemoteClients::welcome(Peer& peer) {
+  if (!peer.reader_) {
+    peer.reader_.emplace(ChunkReader::Limits{.vector_values = run_->most_values,
+                                             .held_values = kReplyVectors * run_->most_values,
+                                             .held_vectors = kReplyVectors});
+  }
+  v1::Frame frame;
+  *frame.mutable_welcome() = run_->welcome;
+  frame.mutable_welcome()->mutable_clients()->Assign(peer.ids_.begin(), peer.ids_.end());
+  peer.channel_->send({frame});
+}
+
+void RemoteClients::begin(WireRun run) {
+  const std::lock_guard lock(mutex_);
+  run_ = std::move(run);
+  for (const auto& peer : peers_) {
+    if (peer->greeted_ && !peer->gone_) welcome(*peer);
+  }
+}
+
+void RemoteClients::finish(const std::string& signature) {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  signature_ = signature;
+  for (const auto& [number, pending] : pending_) pending->answered.notify_all();
+  v1::Frame frame;
+  frame.mutable_finished()->set_signature(signature);
+  for (const auto& peer : peers_) {
+    peer->channel_->send({frame});
+    peer->channel_->close();
+  }
+}
+
+void RemoteClients::leave(Peer& peer, const std::string& why) {
+  std::vector<v1::Client> went;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(peer.gone_, true)) return;
+    for (const auto& [id, client] : peer.clients_) {
+      went.push_back(client);
+      const auto known = route_.find(id);
+      if (known != route_.end() && known->second.get() == &peer) route_.erase(known);
+    }
+    for (const auto& [number, pending] : pending_) {
+      if (pending->sent_to != &peer) continue;
+      pending->sent_to = nullptr;
+      pending->lost = pending->ask.has_group();
+      if (pending->lost) pending->answered.notify_all();
+    }
+    const auto self = std::ranges::find_if(peers_, [&](const auto& known) { return known.get() == &peer; });
+    if (self != peers_.end()) peers_.erase(self);  // whoever called holds the peer
+  }
+  changed_.notify_all();
+  if (went.empty()) return;
+  say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
+  if (events_.presence) events_.presence({}, went);
+}
+
+std::size_t RemoteClients::wait_for(std::span<const ClientId> clients, WireTime deadline,
+                                    const std::function<bool(std::size_t)>& go_on) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto there = static_cast<std::size_t>(
+        std::ranges::count_if(clients, [&](ClientId client) { return route_.contains(client.value); }));
+    const auto now = std::chrono::steady_clock::now();
+    if (there == clients.size() || now >= deadline) return there;
+    lock.unlock();
+    const bool more = go_on(there);
+    lock.lock();
+    if (!more) return there;
+    changed_.wait_until(lock, std::min(deadline, now + std::chrono::seconds(1)));
+  }
+}
+
+bool RemoteClients::connected(ClientId client) const {
+  const std::lock_guard lock(mutex_);
+  return route_.contains(client.value);
+}
+
+std::size_t RemoteClients::peers() const {
+  const std::lock_guard lock(mutex_);
+  return peers_.size();
+}
+
+bool RemoteClients::share_an_edge(std::span<const ClientId> clients) const {
+  const std::lock_guard lock(mutex_);
+  const Peer* edge = nullptr;
+  for (const ClientId client : clients) {
+    const auto route = route_.find(client.value);
+    if (route == route_.end() || !route->second->hosts_groups_) return false;
+    if (edge && edge != route->second.get()) return false;
+    edge = route->second.get();
+  }
+  return edge != nullptr;
+}
+
+RemoteClients::Vector RemoteClients::share(std::span<const float> values) {
+  return numbers_.make({values.begin(), values.end()});
+}
+
+void RemoteClients::end_sharing(const Vector& vector) {
+  if (!vector) return;
+  v1::Frame frame;
+  frame.mutable_forget()->add_vectors(vector->number);
+  const std::lock_guard lock(mutex_);
+  for (const auto& peer : peers_) {
+    if (peer->sent_.erase(vector->number) > 0) peer->channel_->send({frame});
+  }
+}
+
+RemoteClients::Moved RemoteClients::moved() const {
+  const std::lock_guard lock(mutex_);
+  return moved_;
+}
+
+// With the lock held.
+void RemoteClients::send(Peer& peer, Pending& pending) {
+  if (pending.sent_to == &peer) return;
+  pending.sent_to = &peer;
+  for (const Vector& vector : pending.vectors) {
+    if (!peer.sent_.insert(vector->number).second) continue;
+    moved_.down += vector->values.size() * sizeof(float);
+    peer.channel_->send({{}, vector});
+  }
+  v1::Frame frame;
+  *frame.mutable_ask() = pending.ask;
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(pending.deadline - std::chrono::steady_clock::now());
+  frame.mutable_ask()->set_within_ms(static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 1, INT32_MAX)));
+  peer.channel_->send({std::move(frame)});
+}
+
+RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline,
+                                          const Take& take) {
+  const auto pending = std::make_shared<Pending>();
+  std::erase(vectors, nullptr);
+  pending->vectors = std::move(vectors);
+  pending->deadline = deadline;
+  std::unique_lock lock(mutex_);
+  MUSTER_CHECK(run_.has_value(), "an ask before the run has begun");
+  const std::uint64_t number = ++last_ask_;
+  v1::TaskId& id = *ask.mutable_id();
+  id.set_run(run_->welcome.run());
+  id.set_incarnation(run_->welcome.incarnation());
+  id.set_number(number);
+  pending->ask = std::move(ask);
+  pending_[number] = pending;
+  const auto route = route_.find(pending->ask.id().client());
+  if (route != route_.end()) send(*route->second, *pending);
+  pending->answered.wait_until(lock, deadline, [&] { return pending->done || pending->lost || finished_; });
+  pending_.erase(number);
+  if (!pending->done) {
+    if (!pending->sent_to) return Outcome::kUnreachable;
+    // So that the client stops, and undoes what it may have done.
+    pending->sent_to->channel_->send({verdict(pending->ask.id(), false, "the round did not wait for it any longer")});
+    return Outcome::kLate;
+  }
+  lock.unlock();
+  take(pending->reply, *pending->answer);
+  return Outcome::kAnswered;
+}
+
+void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply) {
+  std::unique_lock lock(mutex_);
+  if (!peer->reader_ || !run_) {
+    lock.unlock();
+    return peer->refuse("a reply to nothing", false);
+  }
+  // The vectors that came before it are its own, whether it is used or not.
+  ChunkReader vectors = std::exchange(*peer->reader_, ChunkReader({.vector_values = run_->most_values,
+                                                                   .held_values = kReplyVectors * run_->most_values,
+                                                                   .held_vectors = kReplyVectors}));
+  const v1::TaskId& id = reply.id();
+  if (id.run() != run_->welcome.run() || id.incarnation() != run_->welcome.incarnation()) {
+    peer->channel_->send({verdict(id, false, "the cloud has started again since it was asked")});
+    return;
+  }
+  const auto found = pending_.find(id.number());
+  const bool awaited = found != pending_.end() && !found->second->done;
+  if (!awaited) {
+    peer->channel_->send({verdict(id, false, "the round did not wait for it any longer")});
+    return;
+  }
+  Pending& pending = *found->second;
+  if (!same(pending.ask.id(), id) || !peer->clients_.contains(id.client())) {
+    lock.unlock();
+    return peer->refuse(fmt::format("a reply for a task that is not its own ({})", to_text(id)), false);
+  }
+  pending.reply = reply;
+  pending.answer = std::move(vectors);
+  pending.done = true;
+  peer->channel_->send({verdict(id, true)});
+  pending.answered.notify_all();
+}
+
+namespace {
+
+DropReason why_none(bool late) {
+  return late ? DropReason::kStraggler : DropReason::kUnreachable;
+}
+
+std::uint64_t number_of(const std::shared_ptr<const WireVector>& vector) {
+  return vector ? vector->number : 0;
+}
+
+}  // namespace
+
+TrainAnswer RemoteClients::train(const TrainAsk& given, WireTime deadline) {
+  v1::Ask message;
+  message.mutable_id()->set_round(given.round);
+  message.mutable_id()->set_group(given.group.value);
+  message.mutable_id()->set_client(given.client.value);
+  message.mutable_id()->set_part(given.part);
+  v1::Train& train = *message.mutable_train();
+  train.set_model(number_of(given.model));
+  train.set_broadcast(number_of(given.broadcast));
+  train.set_own_model(given.own_model);
+  if (given.epochs) train.set_epochs(*given.epochs);
+  train.set_measure(given.measure);
+  put(given.memory, *train.mutable_memory());
+  TrainAnswer answer;
+  const Outcome outcome = ask(
+      std::move(message), {given.model, given.broadcast}, deadline,
+      [&](const v1::Reply& reply, ChunkReader& vectors) { answer = take_train_answer(reply, given.client, vectors); });
+  if (outcome != Outcome::kAnswered) answer.reply = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+  return answer;
+}
+
+ProfileReply RemoteClients::profile(const ProfileAsk& given, WireTime deadline) {
+  v1::Ask message;
+  message.mutable_id()->set_round(given.round);
+  message.mutable_id()->set_client(given.client.value);
+  v1::Profile& profile = *message.mutable_profile();
+  profile.set_kind(given.kind);
+  profile.set_as_of_round(given.as_of_round);
+  for (const Vector& model : given.models) profile.add_models(model->number);
+  if (given.memory) put(*given.memory, *profile.mutable_memory());
+  ProfileReply answer;
+  const Outcome outcome =
+      ask(std::move(message), given.models, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
+        answer = take_profile_answer(reply, given.client, vectors);
+      });
+  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+  return answer;
+}
+
+EvaluateReply RemoteClients::evaluate(const EvaluateAsk& given, WireTime deadline) {
+  v1::Ask message;
+  message.mutable_id()->set_round(given.round);
+  message.mutable_id()->set_client(given.client.value);
+  v1::Evaluate& evaluate = *message.mutable_evaluate();
+  evaluate.set_model(number_of(given.model));
+  evaluate.set_own_model(given.own_model);
+  evaluate.set_validation(given.held_out == HeldOut::kValidation);
+  evaluate.set_predictions(given.details.predictions);
+  evaluate.set_scores(given.details.scores);
+  if (given.memory) put(*given.memory, *evaluate.mutable_memory());
+  EvaluateReply answer;
+  const Outcome outcome =
+      ask(std::move(message), {given.model}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
+        answer = take_evaluate_answer(reply, given.client, vectors);
+      });
+  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+  return answer;
+}
+
+GroupAnswer RemoteClients::train_group(const GroupAsk& given, WireTime deadline) {
+  v1::Ask message;
+  message.mutable_id()->set_round(given.round);
+  message.mutable_id()->set_group(given.group.value);
+  message.mutable_id()->set_client(given.members[0].value);
+  v1::TrainGroup& group = *message.mutable_group();
+  group.set_model(number_of(given.model));
+  group.set_broadcast(number_of(given.broadcast));
+  group.set_own_models(given.own_models);
+  group.set_measure(given.measure);
+  for (const ClientId member : given.members) group.add_members(member.value);
+  group.mutable_epochs()->Assign(given.epochs.begin(), given.epochs.end());
+  for (const Memory& memory : given.memories) put(memory, *group.add_memories());
+  GroupAnswer answer;
+  const Outcome outcome = ask(std::move(message), {given.model, given.broadcast}, deadline,
+                              [&](const v1::Reply& reply, ChunkReader& vectors) {
+                                answer = take_group_answer(reply, given.group, given.members, vectors);
+                              });
+  if (outcome != Outcome::kAnswered) {
+    answer.lost = outcome == Outcome::kUnreachable;
+    drop_all(given.group, given.members, why_none(outcome == Outcome::kLate), answer.update);
+  }
+  return answer;
+}
+
+}  // namespace muster

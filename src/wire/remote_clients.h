@@ -1,0 +1,162 @@
+// RemoteClients: the clients of a run that are reached through channels, for whoever hosts their groups: the cloud, or
+// an edge. Peers dial and say for whom they speak; asks wait for an answer until their deadline, also while the client
+// is away: when it comes back it is asked again, with the same id. An answer counts once, for the incarnation that
+// asked.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "wire/wire_values.h"
+
+namespace muster {
+
+using WireTime = std::chrono::steady_clock::time_point;
+
+// What every task and every peer of a run has in common.
+struct WireRun {
+  v1::Welcome welcome;            // without clients
+  std::uint64_t most_values = 0;  // of one vector that a client sends
+};
+
+// What happens at the wire, for logs and figures. Called with nothing held; must not wait.
+struct WireEvents {
+  std::function<void(const std::string& line)> say;
+  // Clients that came and went: an edge passes it on.
+  std::function<void(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went)> presence;
+};
+
+class RemoteClients {
+ public:
+  // Which clients those of a Hello (or of a Presence) are; an error is why the peer is refused. Called by threads of
+  // the transport.
+  using Admit = std::function<Result<std::vector<ClientId>>(const std::vector<v1::Client>& clients)>;
+
+  RemoteClients(Admit admit, WireEvents events);
+  ~RemoteClients();
+  RemoteClients(const RemoteClients&) = delete;
+  RemoteClients& operator=(const RemoteClients&) = delete;
+
+  // A peer that has dialled; `name`: for people. `edge`: it may speak for any client and host groups; else `allowed`
+  // says for whom it may speak.
+  using Allowed = std::function<bool(const v1::Client&)>;
+  [[nodiscard]] std::shared_ptr<ChannelUser> attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
+                                                    Allowed allowed);
+
+  // The run is settled: peers are welcomed, those that are there and those that come later. Before that no ask is sent.
+  void begin(WireRun run);
+  // No more asks; peers are told that the run is over. Empty signature: it was interrupted.
+  void finish(const std::string& signature);
+
+  // Waits until all of `clients` are there, or the deadline; returns how many of them are. `progress` is called as they
+  // come, and every second.
+  [[nodiscard]] std::size_t wait_for(std::span<const ClientId> clients, WireTime deadline,
+                                     const std::function<bool(std::size_t)>& go_on);
+  [[nodiscard]] bool connected(ClientId client) const;
+  [[nodiscard]] std::size_t peers() const;
+  // The peer that speaks for all of the clients and hosts groups, if there is one: what train_group() goes to.
+  [[nodiscard]] bool share_an_edge(std::span<const ClientId> clients) const;
+
+  // A vector that several asks name, which peers are sent once. end_sharing() when no further ask names it.
+  [[nodiscard]] std::shared_ptr<const WireVector> share(std::span<const float> values);
+  void end_sharing(const std::shared_ptr<const WireVector>& vector);
+
+  // Asks. Each waits for its answer, the deadline, or stop(). Thread-safe. Models: what share() gave.
+  using Vector = std::shared_ptr<const WireVector>;
+  struct TrainAsk {
+    ClientId client;
+    GroupId group;
+    std::uint32_t round = 0;
+    std::uint32_t part = 0;
+    Vector model;
+    Vector broadcast;  // may be null
+    bool own_model = false;
+    std::optional<double> epochs;
+    bool measure = false;
+    Memory memory;
+  };
+  [[nodiscard]] TrainAnswer train(const TrainAsk& ask, WireTime deadline);
+
+  struct ProfileAsk {
+    ClientId client;
+    std::string kind;
+    std::uint32_t round = 1;
+    std::uint32_t as_of_round = 1;
+    std::vector<Vector> models;
+    std::optional<Memory> memory;  // not set: the answer does not depend on what the client remembers
+  };
+  [[nodiscard]] ProfileReply profile(const ProfileAsk& ask, WireTime deadline);
+
+  struct EvaluateAsk {
+    ClientId client;
+    std::uint32_t round = 1;
+    Vector model;  // may be null
+    bool own_model = false;
+    HeldOut held_out = HeldOut::kTest;
+    Details details;
+    std::optional<Memory> memory;  // as of ProfileAsk
+  };
+  [[nodiscard]] EvaluateReply evaluate(const EvaluateAsk& ask, WireTime deadline);
+
+  struct GroupAsk {
+    GroupId group;
+    std::uint32_t round = 0;
+    Vector model;
+    Vector broadcast;
+    bool own_models = false;
+    bool measure = false;
+    std::vector<ClientId> members;
+    std::vector<double> epochs;
+    std::vector<Memory> memories;
+  };
+  // Precondition: share_an_edge(members) held a moment ago.
+  [[nodiscard]] GroupAnswer train_group(const GroupAsk& ask, WireTime deadline);
+
+  // Bytes of vectors sent to and received from peers.
+  struct Moved {
+    std::uint64_t down = 0;
+    std::uint64_t up = 0;
+  };
+  [[nodiscard]] Moved moved() const;
+
+ private:
+  class Peer;
+  struct Pending;
+
+  // Sends the ask and waits; `take` reads the answer with nothing held.
+  using Take = std::function<void(const v1::Reply&, ChunkReader&)>;
+  enum class Outcome { kAnswered, kUnreachable, kLate };
+  Outcome ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline, const Take& take);
+  void send(Peer& peer, Pending& pending);
+  void take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello);
+  void take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence);
+  void take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply);
+  void join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
+  void leave(Peer& peer, const std::string& why);
+  void welcome(Peer& peer);
+  void say(const std::string& line) const;
+
+  Admit admit_;
+  WireEvents events_;
+  VectorNumbers numbers_;
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::optional<WireRun> run_;
+  bool finished_ = false;
+  std::string signature_;
+  std::set<std::shared_ptr<Peer>> peers_;
+  std::map<std::uint32_t, std::shared_ptr<Peer>> route_;  // to each client that is there
+  std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
+  std::uint64_t last_ask_ = 0;
+  Moved moved_;
+};
+
+}  // namespace muster

@@ -1,0 +1,227 @@
+#include "wire/wire_values.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "train/update_check.h"
+
+namespace muster {
+namespace {
+
+constexpr std::array kReasons{
+    std::pair{DropReason::kFault, v1::DROP_REASON_FAULT},
+    std::pair{DropReason::kStraggler, v1::DROP_REASON_STRAGGLER},
+    std::pair{DropReason::kNoSamples, v1::DROP_REASON_NO_SAMPLES},
+    std::pair{DropReason::kNonFinite, v1::DROP_REASON_NON_FINITE},
+    std::pair{DropReason::kUnreachable, v1::DROP_REASON_UNREACHABLE},
+    std::pair{DropReason::kMalformed, v1::DROP_REASON_MALFORMED},
+};
+
+void put(const Dropped& dropped, v1::Dropped& out) {
+  out.set_client(dropped.client.value);
+  for (const auto& [reason, sent] : kReasons) {
+    if (reason == dropped.reason) out.set_reason(sent);
+  }
+}
+
+DropReason take(v1::DropReason in) {
+  for (const auto& [reason, sent] : kReasons) {
+    if (sent == in) return reason;
+  }
+  return DropReason::kMalformed;
+}
+
+void put(StateVersion version, v1::StateVersion& out) {
+  out.set_round(version.round);
+  out.set_part(version.part);
+}
+
+StateVersion take(const v1::StateVersion& in) {
+  return {in.round(), in.part()};
+}
+
+// The vector's number; 0 of an empty one, which does not travel.
+std::uint64_t add(std::vector<float> values, VectorNumbers& numbers, OutgoingReply& out) {
+  if (values.empty()) return 0;
+  out.vectors.push_back(numbers.make(std::move(values)));
+  return out.vectors.back()->number;
+}
+
+// False if it is named and not there.
+bool take(std::uint64_t number, ChunkReader& vectors, std::vector<float>& values) {
+  if (number == 0) return true;
+  std::optional<std::vector<float>> came = vectors.take(number);
+  if (came) values = std::move(*came);
+  return came.has_value();
+}
+
+// Why there is no answer of the wanted kind.
+Dropped without_answer(const v1::Reply& in, ClientId client) {
+  return {client, in.has_dropped() ? take(in.dropped().reason()) : DropReason::kMalformed};
+}
+
+}  // namespace
+
+std::shared_ptr<const WireVector> VectorNumbers::make(std::vector<float> values) {
+  return std::make_shared<const WireVector>(WireVector{++last_, std::move(values)});
+}
+
+void put(const Memory& memory, v1::Memory& out) {
+  put(memory.basis, *out.mutable_basis());
+  for (const StateVersion version : memory.keep) put(version, *out.add_keep());
+}
+
+Memory take_memory(const v1::Memory& in) {
+  Memory memory{.basis = take(in.basis())};
+  for (const v1::StateVersion& version : in.keep()) memory.keep.push_back(take(version));
+  return memory;
+}
+
+std::string to_text(const v1::TaskId& id) {
+  return fmt::format("round {}, group {}, client {}, part {}", id.round(), id.group(), id.client(), id.part());
+}
+
+void put_answer(TrainAnswer answer, VectorNumbers& numbers, OutgoingReply& out) {
+  auto* const update = std::get_if<LocalUpdate>(&answer.reply);
+  if (!update) return put(std::get<Dropped>(answer.reply), *out.reply.mutable_dropped());
+  v1::Trained& trained = *out.reply.mutable_trained();
+  trained.set_model(add(std::move(update->model), numbers, out));
+  trained.set_payload(add(std::move(update->payload), numbers, out));
+  trained.set_samples(update->samples);
+  trained.set_steps(update->steps);
+  trained.set_samples_trained(update->samples_trained);
+  trained.set_loss(update->loss);
+  if (update->loss_after) trained.set_loss_after(*update->loss_after);
+  trained.set_remembers(answer.remembers);
+}
+
+TrainAnswer take_train_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
+  if (!in.has_trained()) return {without_answer(in, client)};
+  const v1::Trained& trained = in.trained();
+  LocalUpdate update{.client = client,
+                     .samples = trained.samples(),
+                     .steps = trained.steps(),
+                     .samples_trained = trained.samples_trained(),
+                     .loss = trained.loss()};
+  if (trained.has_loss_after()) update.loss_after = trained.loss_after();
+  if (!take(trained.model(), vectors, update.model) || !take(trained.payload(), vectors, update.payload)) {
+    return {Dropped{client, DropReason::kMalformed}};
+  }
+  return {std::move(update), trained.remembers()};
+}
+
+void put_answer(ProfileReply reply, VectorNumbers& numbers, OutgoingReply& out) {
+  auto* const profile = std::get_if<ClientProfile>(&reply);
+  if (!profile) return put(std::get<Dropped>(reply), *out.reply.mutable_dropped());
+  v1::Told& told = *out.reply.mutable_told();
+  told.mutable_labels()->Assign(profile->labels.begin(), profile->labels.end());
+  told.set_vector(add(std::move(profile->vector), numbers, out));
+  told.set_samples_trained(profile->samples_trained);
+  told.set_samples_evaluated(profile->samples_evaluated);
+}
+
+ProfileReply take_profile_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
+  if (!in.has_told()) return without_answer(in, client);
+  const v1::Told& told = in.told();
+  ClientProfile profile{.labels = {told.labels().begin(), told.labels().end()},
+                        .samples_trained = told.samples_trained(),
+                        .samples_evaluated = told.samples_evaluated()};
+  if (!take(told.vector(), vectors, profile.vector)) return Dropped{client, DropReason::kMalformed};
+  return profile;
+}
+
+void put_answer(EvaluateReply reply, VectorNumbers& numbers, OutgoingReply& out) {
+  const auto* const evaluation = std::get_if<Evaluation>(&reply);
+  if (!evaluation) return put(std::get<Dropped>(reply), *out.reply.mutable_dropped());
+  v1::Evaluated& evaluated = *out.reply.mutable_evaluated();
+  evaluated.set_samples(evaluation->samples);
+  evaluated.set_correct(evaluation->correct);
+  evaluated.set_loss_sum(evaluation->loss_sum);
+  if (!evaluation->predictions) return;
+  const Predictions& predictions = *evaluation->predictions;
+  evaluated.set_with_predictions(true);
+  for (const PredictionCount& count : predictions.counts) {
+    v1::PredictionCount& one = *evaluated.add_counts();
+    one.set_label(count.label);
+    one.set_predicted(count.predicted);
+    one.set_samples(count.samples);
+  }
+  evaluated.set_negative_scores(add(predictions.negative_scores, numbers, out));
+  evaluated.set_positive_scores(add(predictions.positive_scores, numbers, out));
+}
+
+EvaluateReply take_evaluate_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
+  if (!in.has_evaluated()) return without_answer(in, client);
+  const v1::Evaluated& evaluated = in.evaluated();
+  Evaluation evaluation{
+      .samples = evaluated.samples(), .correct = evaluated.correct(), .loss_sum = evaluated.loss_sum()};
+  if (!evaluated.with_predictions()) return evaluation;
+  Predictions predictions;
+  for (const v1::PredictionCount& one : evaluated.counts()) {
+    predictions.counts.push_back({one.label(), one.predicted(), one.samples()});
+  }
+  if (!take(evaluated.negative_scores(), vectors, predictions.negative_scores) ||
+      !take(evaluated.positive_scores(), vectors, predictions.positive_scores)) {
+    return Dropped{client, DropReason::kMalformed};
+  }
+  evaluation.predictions = std::make_shared<const Predictions>(std::move(predictions));
+  return evaluation;
+}
+
+void put_answer(GroupAnswer answer, VectorNumbers& numbers, OutgoingReply& out) {
+  GroupUpdate& update = answer.update;
+  v1::GroupTrained& trained = *out.reply.mutable_group();
+  trained.set_samples(update.samples);
+  for (std::size_t i = 0; i < update.members.size(); ++i) {
+    const MemberReport& report = update.members[i];
+    v1::MemberReport& one = *trained.add_members();
+    one.set_client(report.client.value);
+    one.set_samples(report.samples);
+    one.set_steps(report.steps);
+    one.set_samples_trained(report.samples_trained);
+    one.set_loss(report.loss);
+    if (report.loss_after) one.set_loss_after(*report.loss_after);
+    one.set_visits(report.visits);
+    put(answer.bases[i], *one.mutable_basis());
+  }
+  for (const Dropped& dropped : update.dropped) put(dropped, *trained.add_dropped());
+  if (update.members.empty()) return;  // it carries no model
+  trained.set_model(add(std::move(update.model), numbers, out));
+  trained.set_payload(add(std::move(update.payload), numbers, out));
+}
+
+GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<const ClientId> members,
+                              ChunkReader& vectors) {
+  GroupAnswer answer;
+  answer.update.group = group;
+  const auto drop = [&](DropReason reason) {
+    GroupAnswer dropped;
+    drop_all(group, members, reason, dropped.update);
+    return dropped;
+  };
+  if (!in.has_group()) return drop(without_answer(in, members[0]).reason);
+  const v1::GroupTrained& trained = in.group();
+  answer.update.samples = trained.samples();
+  for (const v1::MemberReport& one : trained.members()) {
+    answer.update.members.push_back(
+        {.client = {one.client()},
+         .samples = one.samples(),
+         .steps = one.steps(),
+         .samples_trained = one.samples_trained(),
+         .loss = one.loss(),
+         .loss_after = one.has_loss_after() ? std::optional(one.loss_after()) : std::nullopt,
+         .visits = one.visits()});
+    answer.bases.push_back(take(one.basis()));
+  }
+  for (const v1::Dropped& one : trained.dropped()) {
+    answer.update.dropped.push_back({{one.client()}, take(one.reason())});
+  }
+  if (!take(trained.model(), vectors, answer.update.model) ||
+      !take(trained.payload(), vectors, answer.update.payload)) {
+    return drop(DropReason::kMalformed);
+  }
+  return answer;
+}
+
+}  // namespace muster
