@@ -1,0 +1,126 @@
+#include "net/listener.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/security/server_credentials.h>
+#include <muster/v1/federation.grpc.pb.h>
+
+#include <chrono>
+
+#include "net/grpc_channel.h"
+#include "net/grpc_setup.h"
+
+namespace muster {
+namespace {
+
+using Reactor = grpc::ServerBidiReactor<v1::Frame, v1::Frame>;
+
+// One stream, from its first frame to its last; deletes itself.
+class ServedStream final : public Reactor, public StreamEnd {
+ public:
+  // Before anything is read: `user` takes what comes.
+  void begin(std::shared_ptr<GrpcChannel> channel, std::shared_ptr<ChannelUser> user) {
+    channel_ = std::move(channel);
+    user_ = std::move(user);
+    channel_->attach(*this);
+    StartRead(&frame_);
+  }
+  void refuse(const std::string& why) { Finish({grpc::StatusCode::PERMISSION_DENIED, why}); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return channel_->close();  // the peer has nothing more to say
+    user_->received(std::move(frame_));
+    frame_ = {};
+    StartRead(&frame_);
+  }
+  void OnWriteDone(bool ok) override { ok ? channel_->wrote() : channel_->broke(); }
+  void OnCancel() override {
+    if (channel_) channel_->close();
+  }
+  void OnDone() override {
+    if (channel_) channel_->detach();
+    if (user_) user_->closed("the connection ended");
+    delete this;
+  }
+
+  void start_write(const v1::Frame& frame) override { StartWrite(&frame); }
+  void start_close() override { Finish(grpc::Status::OK); }
+
+ private:
+  std::shared_ptr<GrpcChannel> channel_;
+  std::shared_ptr<ChannelUser> user_;
+  v1::Frame frame_;
+};
+
+class GrpcListener final : public Listener, v1::Federation::CallbackService {
+ public:
+  explicit GrpcListener(Options options) : options_(std::move(options)) {}
+
+  ~GrpcListener() override {
+    if (server_) server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(3));
+  }
+
+  Status listen() {
+    grpc::ServerBuilder builder;
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+    if (!options_.credentials.plain()) {
+      grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+      tls.pem_root_certs = options_.credentials.authority;
+      tls.pem_key_cert_pairs.push_back({options_.credentials.key, options_.credentials.certificate});
+      credentials = grpc::SslServerCredentials(tls);
+    }
+    builder.AddListeningPort(options_.address, credentials, &port_);
+    builder.RegisterService(this);
+    builder.SetMaxReceiveMessageSize(kMostFrameBytes);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingEveryMs / 2);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two clouds at one address are a mistake
+    server_ = builder.BuildAndStart();
+    if (!server_ || port_ == 0) {
+      return failure("--listen {}: cannot listen there; is the address this machine's, and the port free?",
+                     options_.address);
+    }
+    return {};
+  }
+
+  int port() const override { return port_; }
+
+ private:
+  Reactor* Attach(grpc::CallbackServerContext* context) override {
+    auto* const stream = new ServedStream;
+    std::string certificate;
+    if (!options_.credentials.plain()) {
+      for (const grpc::string_ref& one :
+           context->auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+        certificate.assign(one.data(), one.size());
+      }
+    }
+    auto channel = std::make_shared<GrpcChannel>();
+    Result<std::shared_ptr<ChannelUser>> user = options_.attach(certificate, context->peer(), channel);
+    if (user) {
+      stream->begin(std::move(channel), std::move(user).value());
+    } else {
+      if (options_.say) options_.say(fmt::format("{} is refused: {}", context->peer(), user.error().message));
+      stream->refuse(user.error().message);
+    }
+    return stream;
+  }
+
+  Options options_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> Listener::start(Options options) {
+  set_up_grpc(options.say);
+  auto made = std::make_unique<GrpcListener>(std::move(options));
+  MUSTER_TRY(made->listen());
+  return std::unique_ptr<Listener>(std::move(made));
+}
+
+}  // namespace muster
