@@ -33,7 +33,7 @@ die() {
 is_fresh() {
   local built_in
   [[ -x $program && -r $stamp ]] && read -r built_in <"$stamp" && [[ $built_in == "$root" ]] || return 1
-  [[ -z $(cd -- "$root" && find src cmake recipes CMakeLists.txt CMakePresets.json -newer "$stamp" -print -quit 2>/dev/null) ]]
+  [[ -z $(cd -- "$root" && find src proto cmake recipes CMakeLists.txt CMakePresets.json -newer "$stamp" -print -quit 2>/dev/null) ]]
 }
 
 # The packages of the given scopes that are not installed, one a line.

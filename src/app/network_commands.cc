@@ -7,6 +7,10 @@ namespace muster {
 
 void add_network_commands(Command program) {
   add_pki_command(program);
+  add_cloud_command(program);
+  add_edge_command(program);
+  add_client_command(program);
+  add_federate_command(program);
 }
 
 }  // namespace muster

@@ -6,5 +6,9 @@
 namespace muster {
 
 void add_pki_command(Command program);
+void add_cloud_command(Command program);
+void add_edge_command(Command program);
+void add_client_command(Command program);
+void add_federate_command(Command program);
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 // `muster run`: simulate one federation.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 
 #include "app/commands.h"
 #include "app/interruption.h"
+#include "app/run_text.h"
 #include "base/names.h"
 #include "data/shown_text.h"
 #include "engine/forecast.h"
@@ -32,129 +32,6 @@ struct RunArguments {
   bool dry_run = false;
   Ranks* ranks = nullptr;
 };
-
-std::string percent(const std::optional<double>& share) {
-  return share ? fmt::format("{:.2f} %", 100 * *share) : std::string("-");
-}
-
-// What became of the run, after "RUN: N clients, ".
-std::string ending(const RunSummary& s) {
-  switch (s.stopped) {
-    case StopReason::kRounds:
-      return s.rounds == 1 ? std::string("1 round done") : fmt::format("all {} rounds done", s.rounds);
-    case StopReason::kTarget:
-      return fmt::format("stopped after round {}: target accuracy reached", s.rounds);
-    case StopReason::kBudget:
-      return fmt::format("stopped after round {}: budget spent", s.rounds);
-    case StopReason::kPatience:
-      return fmt::format("stopped after round {}: validation accuracy no longer rises", s.rounds);
-    case StopReason::kDiverged:
-      // Either the loss was seen, or no client sends anything that could be merged.
-      return fmt::format("stopped after round {}: {} no longer finite", s.rounds,
-                         s.loss_last && !std::isfinite(*s.loss_last) ? "the loss is" : "the clients' updates are");
-    case StopReason::kInterrupted:
-      return fmt::format("interrupted after round {}", s.rounds);
-  }
-  return {};
-}
-
-std::string accuracy_line(const RunSummary& s) {
-  if (s.evaluated_round == 0) {
-    return s.stopped == StopReason::kInterrupted ? "not evaluated yet" : "not evaluated: there are no test samples";
-  }
-  std::string line = fmt::format("last {}  best {}", percent(s.accuracy_last), percent(s.accuracy_best));
-  if (s.accuracy_best) line += fmt::format(" (round {})", s.best_round);
-  return line;
-}
-
-// What went wrong with the result, in a word, and what to do about it; empty where nothing did.
-struct Trouble {
-  std::string_view what;
-  std::string_view advice;
-};
-Trouble trouble(const RunSummary& s) {
-  if (s.stopped == StopReason::kInterrupted) return {};
-  if (s.stopped == StopReason::kDiverged) {
-    return {"diverged", "lower local.learning-rate, or try data.normalize=true"};
-  }
-  if (s.evaluated_round == 0)
-    return {"evaluated", "nothing; test samples come from data.test-fraction or a split column"};
-  return {};
-}
-
-std::string sizes_text(double smallest, double mean, double largest) {
-  return smallest == largest ? fmt::format("{} clients", smallest)
-                             : fmt::format("{} to {} clients (mean {:.1f})", smallest, largest, mean);
-}
-
-// "4 of 20 to 30 clients (mean 25.5), 3 idle, CoV 0.42, 4 models".
-std::string groups_line(const RunSummary& s) {
-  return fmt::format("{} of {}, {} idle, CoV {:.2f}, {}", s.groups,
-                     sizes_text(s.group_size_min, s.group_size_mean, s.group_size_max), s.idle, s.quality.cov_mean,
-                     counted(s.models, "model"));
-}
-
-// How the final models do from client to client, and from class to class.
-void print_figures(const RunSummary& s) {
-  if (s.kept_round > 0 && s.kept_round < s.rounds) {
-    fmt::print("  kept       the models of round {}, the best on validation samples ({})\n", s.kept_round,
-               percent(s.validation_best));
-  }
-  if (s.sites.spread && s.sites.evaluated > 1) {
-    const AccuracySpread& spread = *s.sites.spread;
-    const std::string worst =
-        s.sites.worst_name.empty() ? fmt::format("client {}", s.sites.worst_client) : shown_text(s.sites.worst_name);
-    fmt::print("  sites      of {}: worst {} ({}), a tenth at most {}, median {}, nine tenths at most {}\n",
-               s.sites.evaluated, percent(spread.worst), worst, percent(spread.p10), percent(spread.p50),
-               percent(spread.p90));
-  }
-  if (!s.metrics || !s.metrics->macro_f1) return;
-  std::string line = fmt::format("macro-F1 {}", percent(s.metrics->macro_f1));
-  const ClassFigures* worst = nullptr;
-  for (const ClassFigures& one : s.metrics->classes) {
-    if (one.f1 && (!worst || *one.f1 < *worst->f1)) worst = &one;
-  }
-  if (worst) line += fmt::format(", worst {} ({})", percent(worst->f1), shown_text(worst->name));
-  if (s.metrics->auc) line += fmt::format(", AUC {:.4f}", *s.metrics->auc);
-  fmt::print("  classes    {}\n", line);
-}
-
-void print_summary(const RunSummary& s) {
-  fmt::print("{}: {}, {}\n", s.run, counted(s.clients, "client"), ending(s));
-  fmt::print("  accuracy   {}\n", accuracy_line(s));
-  print_figures(s);
-  if (s.target_accuracy) {
-    fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
-               s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
-  }
-  if (s.groups > 1 && s.group_size_max > 1) fmt::print("  groups     {}\n", groups_line(s));
-  if (s.truth) {
-    fmt::print("  clusters   {} formed in round {}: {} of {} clients right\n", s.groups, s.groups_since,
-               s.truth->correct, s.truth->clients);
-  }
-  fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained, s.samples_per_s());
-  fmt::print(
-      "  time       {:.2f} s: setup {:.2f}, profiles {:.2f}, grouping {:.2f}, training {:.2f}, evaluation {:.2f}\n",
-      s.wall_s, s.setup_s, s.profile_s, s.group_s, s.train_s, s.eval_s);
-  fmt::print("  simulated  {:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down\n", s.compute_s,
-             s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
-  fmt::print("  signature  {}\n", s.signature);
-  fmt::print("  folder     {}\n", s.dir.string());
-  if (const Trouble found = trouble(s); !found.what.empty()) fmt::print("  {:<10} {}\n", found.what, found.advice);
-}
-
-// What a reader of JSON would miss, and how to go on after an interruption: on stderr.
-void print_advice(const RunSummary& s, bool json) {
-  const Trouble found = trouble(s);
-  if (s.stopped == StopReason::kInterrupted) {
-    std::fprintf(stderr, "muster: saved after round %u; continue with: muster run --resume %s\n", s.rounds,
-                 s.dir.c_str());
-  } else if (json && s.stopped == StopReason::kDiverged) {
-    std::fprintf(stderr, "muster: the run diverged; %s\n", std::string(found.advice).c_str());
-  } else if (json && !found.what.empty()) {
-    std::fprintf(stderr, "muster: evaluated %s\n", std::string(found.advice).c_str());
-  }
-}
 
 std::string seconds(double value) {
   if (value < 0.1) return fmt::format("{:.2g} ms", 1000 * value);
@@ -274,7 +151,7 @@ Result<RunSummary> run(const RunArguments& arguments) {
   }
   print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
-  if (!arguments.quiet) print_advice(summary, arguments.json);
+  if (!arguments.quiet) print_advice(summary, arguments.json, "muster run --resume");
   return summary;
 }
 

@@ -34,6 +34,7 @@ Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRu
   }
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> made,
                 make_simulated_federation(recipe, options.threads, options.spare, data, states));
+  if (options.federation) return options.federation(recipe, std::move(made), states.parent_path());
   if (options.times) {
     options.times->threads = made->threads();
     made->set_times(options.times->solvers);

@@ -15,6 +15,8 @@
 
 namespace muster {
 
+class Federation;
+class LocalFederation;
 class Ranks;
 class SpareCores;
 
@@ -48,6 +50,11 @@ struct SimulationOptions {
   // Borrowed.
   std::shared_ptr<const FederatedData> data;
   SpareCores* spare = nullptr;
+  // Makes the federation of a run whose clients are elsewhere, around what this process has of it: the roster, the
+  // server's samples, threads. Called once the recipe is settled, with the run's folder. Does not go with `ranks`.
+  std::function<Result<std::unique_ptr<Federation>>(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
+                                                    const std::filesystem::path& folder)>
+      federation;
   // The job that this is rank 0 of, whose other ranks are in serve_runs() (engine/rank_run.h); null, or of one rank:
   // this process does all by itself. `threads` is then of each rank. Borrowed; does not go with `spare`.
   Ranks* ranks = nullptr;

@@ -724,6 +724,20 @@ void add_faults(std::vector<Key>& keys) {
       .only(needs("faults.straggle > 0", [](const Recipe& r) { return r.faults.straggle > 0; }));
 }
 
+void add_deployment(std::vector<Key>& keys) {
+  Section<DeploymentOptions> deployment(keys, "deployment",
+                                        [](Recipe& r) -> DeploymentOptions& { return r.deployment; });
+  using D = DeploymentOptions;
+  deployment
+      .add("round-deadline-s", &D::round_deadline_s, number({0, 1'000'000, true}),
+           "deployed: how long a round waits for its clients; also the first one for them to come")
+      .unit("s");
+  deployment.add("quorum", &D::quorum, number(kShare),
+                 "deployed: share of a group's members, and of a round's groups, without which it does not count");
+  deployment.add("wait-clients", &D::wait_clients, count_or_share(),
+                 "deployed: clients that must be there before the first round");
+}
+
 void add_cost(std::vector<Key>& keys) {
   Section<CostOptions> cost(keys, "cost", [](Recipe& r) -> CostOptions& { return r.cost; });
   using C = CostOptions;
@@ -791,6 +805,7 @@ std::vector<Key> declare_keys() {
   add_newcomers(keys);
   add_faults(keys);
   add_cost(keys);
+  add_deployment(keys);
   const Recipe fresh;
   for (Key& key : keys) {
     if (key.info.otherwise.empty()) key.info.otherwise = key.get(fresh);

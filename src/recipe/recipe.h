@@ -48,6 +48,14 @@ struct NewcomerOptions {
   Amount clients{0.1};
 };
 
+// The [deployment] section: how a federation of real processes treats those that are late or gone. A simulation, whose
+// clients are neither, does not look at it.
+struct DeploymentOptions {
+  double round_deadline_s = 600;  // of a round's training, its profiles and its evaluation, each
+  double quorum = 0;         // share of a group's members, and of a round's groups, without which it does not count
+  Amount wait_clients{1.0};  // that must be there before the first round
+};
+
 // A key that somebody set, whatever to.
 struct GivenKey {
   // Each takes the place of what those before it gave.
@@ -88,6 +96,7 @@ struct Recipe {
   NewcomerOptions newcomers;
   FaultOptions faults;
   CostOptions cost;
+  DeploymentOptions deployment;
 
   // The task it runs on, where it has one. Not a key: a recipe that is written has the task's keys.
   std::string task;

@@ -3,12 +3,12 @@
 // as chunks that are cut when their turn comes, so a model that goes to many peers is in memory once.
 #pragma once
 
+#include <muster/v1/federation.pb.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "muster/v1/federation.pb.h"
 
 namespace muster {
 

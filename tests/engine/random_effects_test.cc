@@ -49,7 +49,9 @@ constexpr const char* kWaysToTheSameGroups[] = {"rows",    "score",    "first", 
                                                 "min-gap", "weighted", "epsilon-mean", "epsilon-max"};
 
 bool is_quiet(const std::string& name, const Recipe& recipe) {
-  return std::ranges::any_of(kQuiet, [&](const Quiet& quiet) { return name == quiet.key && quiet.where(recipe); }) ||
+  // Of a simulation nobody is late or gone but by its faults.
+  return name.starts_with("deployment.") ||
+         std::ranges::any_of(kQuiet, [&](const Quiet& quiet) { return name == quiet.key && quiet.where(recipe); }) ||
          std::ranges::any_of(kWaysToTheSameGroups,
                              [&](const char* key) { return name == std::string("grouping.") + key; });
 }

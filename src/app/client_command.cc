@@ -1,0 +1,85 @@
+// `muster client`: takes part in a deployment.
+#include <fmt/format.h>
+
+#include <memory>
+#include <sstream>
+
+#include "app/interruption.h"
+#include "app/network_arguments.h"
+#include "app/network_commands.h"
+#include "app/network_summaries.h"
+#include "deploy/client_run.h"
+
+namespace muster {
+namespace {
+
+struct ClientArguments {
+  std::string to;
+  std::string clients;
+  std::string state;
+  std::uint32_t threads = 1;
+  double patience_s = 60;
+  NetworkArguments network;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (std::istringstream in(list); std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Status run(const ClientArguments& arguments) {
+  ClientRunOptions options{.to = split(arguments.to),
+                           .state = arguments.state,
+                           .threads = arguments.threads,
+                           .patience_s = arguments.patience_s,
+                           .interrupt = &catch_interruptions(),
+                           .say = arguments.network.say()};
+  if (options.to.empty()) return usage_error("--to: empty, want host:port");
+  MUSTER_ASSIGN(options.security,
+                load_security(arguments.network.pki, arguments.network.insecure, Role::kClient, options.to));
+  if (!arguments.clients.empty()) {
+    MUSTER_ASSIGN(options.clients, parse_client_ranges(arguments.clients));
+  } else {
+    options.clients = options.security.identity.clients;
+  }
+  if (options.clients.empty()) {
+    return usage_error(
+        "--clients: missing; which clients of the recipe's partition this process stands for, e.g. 0-49");
+  }
+  MUSTER_ASSIGN(const std::string signature, run_client(options));
+  if (options.say) {
+    options.say(signature.empty() ? "the cloud has stopped, and may go on later" : "the run is over: " + signature);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_client_command(Command program) {
+  auto arguments = std::make_shared<ClientArguments>();
+  Command command = program.add_command(kClientSummary.name, kClientSummary.text);
+  command
+      .add_option("--to", arguments->to,
+                  "Address of the cloud or an edge, and of others to go to if that is gone: host:port,...")
+      .required();
+  command.add_option("--clients", arguments->clients,
+                     "Clients of the recipe's partition that this process stands for, e.g. 0-49,60; default: those of "
+                     "its certificate");
+  command.add_option("--state", arguments->state,
+                     "Folder for what clients remember from round to round; default: in memory only");
+  command.add_option("--threads", arguments->threads, "How many clients train at a time")
+      .between(1, 1024)
+      .show_default();
+  command.add_option("--patience", arguments->patience_s, "Seconds without an answer before it gives up")
+      .at_least(0)
+      .show_default();
+  arguments->network.add_to(command, false);
+  command.set_footer(
+      "Example:\n"
+      "  muster client --to edge.example.org:7401,cloud.example.org:7400 --pki pki/client-sim-0 --state state");
+  command.set_action([arguments] { return run(*arguments); });
+}
+
+}  // namespace muster

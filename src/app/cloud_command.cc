@@ -1,0 +1,98 @@
+// `muster cloud`: the round loop of a deployment.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "app/interruption.h"
+#include "app/network_arguments.h"
+#include "app/network_commands.h"
+#include "app/network_summaries.h"
+#include "app/run_text.h"
+#include "deploy/cloud_run.h"
+
+namespace muster {
+namespace {
+
+struct CloudArguments {
+  std::string recipe;
+  std::string task;
+  std::vector<std::string> settings;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> rounds;
+  std::uint32_t threads = 0;
+  std::string listen;
+  std::string out = "runs";
+  std::string resume;
+  bool json = false;
+  NetworkArguments network;
+};
+
+Result<RunSummary> run(const CloudArguments& arguments) {
+  CloudRunOptions options;
+  std::vector<std::string> settings = arguments.settings;
+  if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
+  if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
+  if (arguments.resume.empty()) {
+    MUSTER_ASSIGN(options.recipe, load_recipe(arguments.recipe, arguments.task));
+    for (const std::string& setting : settings) MUSTER_TRY(apply_setting(options.recipe, setting));
+  } else {
+    options.resume = arguments.resume;
+    options.settings = settings;
+  }
+  options.listen = arguments.listen;
+  MUSTER_ASSIGN(options.security,
+                load_security(arguments.network.pki, arguments.network.insecure, Role::kCloud, {arguments.listen}));
+  options.listening = [tell = arguments.network.listening(arguments.listen)](int port, std::uint32_t) -> Status {
+    tell(port);
+    return {};
+  };
+  options.simulation.threads = arguments.threads;
+  options.simulation.out = arguments.out;
+  options.simulation.quiet = arguments.network.quiet;
+  options.simulation.interrupt = &catch_interruptions();
+  options.simulation.say = arguments.network.say();
+  MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(summary));
+  } else {
+    print_summary(summary);
+  }
+  if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+  if (!arguments.network.quiet) print_advice(summary, arguments.json, "muster cloud --resume");
+  return summary;
+}
+
+}  // namespace
+
+void add_cloud_command(Command program) {
+  auto arguments = std::make_shared<CloudArguments>();
+  Command command = program.add_command(kCloudSummary.name, kCloudSummary.text);
+  command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file");
+  command.add_option("--task", arguments->task, "What it runs on, instead of the recipe's own task");
+  command.add_option("--set", arguments->settings, "section.key=value: any key of the recipe, repeatable")
+      .one_at_a_time();
+  command.add_option("--seed", arguments->seed, "Seed of everything random; default: the recipe's");
+  command.add_option("--rounds", arguments->rounds, "Rounds of training; default: the recipe's");
+  command.add_option("--threads", arguments->threads, "Threads that score the server's own samples; default: all cores")
+      .between(1, 1024);
+  command.add_option("--listen", arguments->listen, "Address that edges and clients dial: host:port; port 0 is any")
+      .required();
+  command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
+  command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  arguments->network.add_to(command, true);
+  command.add_flag("--json", arguments->json, "The result as one JSON object");
+  command.set_footer(
+      "Examples:\n"
+      "  muster cloud fedavg --listen 0.0.0.0:7400 --pki pki/cloud-main\n"
+      "  muster cloud --resume runs/fedavg-s1-20260101-120000 --listen 0.0.0.0:7400 --pki pki/cloud-main");
+  command.set_action([arguments, command]() mutable -> Status {
+    if (arguments->recipe.empty() == arguments->resume.empty()) {
+      return usage_error("cloud: want a recipe, or --resume RUN, and not both");
+    }
+    MUSTER_ASSIGN(const RunSummary summary, run(*arguments));
+    if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(interrupted_status());
+    return {};
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,67 @@
+#include "deploy/client_run.h"
+
+#include "deploy/client_workplace.h"
+#include "model/kernels/isa.h"
+
+namespace muster {
+namespace {
+
+// A client is sent a few models at a time, however large.
+constexpr ChunkReader::Limits kDown{
+    .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
+
+}  // namespace
+
+void use_kernels(const std::string& wanted, const std::function<void(const std::string&)>& say) {
+  if (name(current_isa()) == wanted) return;
+  for (const Isa isa : available_isas()) {
+    if (name(isa) != wanted) continue;
+    use_isa(isa);
+    return;
+  }
+  if (say)
+    say(fmt::format("this processor has no {}, which the cloud uses: results differ in their last bits", wanted));
+}
+
+Answerer::Options client_answers(const ClientRunOptions& options) {
+  struct Present {
+    std::string run;
+    std::string recipe;
+    std::shared_ptr<Workplace> workplace;
+  };
+  Answerer::Options answers{.threads = options.threads, .limits = kDown, .say = options.say};
+  answers.hello.set_version(1);
+  answers.hello.set_program("muster");
+  for (const ClientRange& range : options.clients) {
+    for (std::uint64_t client = range.first; client <= range.last; ++client) {
+      answers.hello.add_clients()->set_simulated(static_cast<std::uint32_t>(client));
+    }
+  }
+  answers.begin = [present = std::make_shared<Present>(), threads = options.threads, state = options.state,
+                   say = options.say](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
+    if (present->workplace && present->run == welcome.run() && present->recipe == welcome.recipe()) {
+      return present->workplace;
+    }
+    use_kernels(welcome.kernels(), say);
+    MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
+    MUSTER_TRY(check_recipe(recipe));
+    MUSTER_ASSIGN(present->workplace,
+                  make_client_workplace(recipe, threads, state.empty() ? state : state / welcome.run()));
+    present->run = welcome.run();
+    present->recipe = welcome.recipe();
+    if (say) say(fmt::format("part of run {}, {} clients", welcome.run(), welcome.clients_size()));
+    return present->workplace;
+  };
+  return answers;
+}
+
+Result<std::string> run_client(const ClientRunOptions& options) {
+  Answerer answerer(client_answers(options));
+  return stay_connected(answerer, {.addresses = options.to,
+                                   .credentials = options.security.credentials,
+                                   .patience_s = options.patience_s,
+                                   .interrupt = options.interrupt,
+                                   .say = options.say});
+}
+
+}  // namespace muster

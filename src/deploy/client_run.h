@@ -1,0 +1,35 @@
+// A process that stands for clients of a simulated partition: dials the cloud or an edge, trains when it is asked to,
+// and comes back when the connection is lost.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "deploy/identity_check.h"
+#include "deploy/peer_loop.h"
+#include "pki/identity.h"
+
+namespace muster {
+
+struct ClientRunOptions {
+  std::vector<std::string> to;  // the cloud or an edge, and where to go if that is gone
+  Security security;
+  std::vector<ClientRange> clients;  // of the partition that the cloud's recipe makes
+  std::filesystem::path state;       // what they remember
+  std::uint32_t threads = 1;
+  double patience_s = 60;
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(const std::string&)> say;
+};
+
+// Until the run is over; returns its signature, "" if it was interrupted at the cloud.
+[[nodiscard]] Result<std::string> run_client(const ClientRunOptions& options);
+
+// What such a process answers through whatever channel: all but dialling.
+[[nodiscard]] Answerer::Options client_answers(const ClientRunOptions& options);
+
+// What a process welcomed to a run must do first: use the same kernels as the cloud, where this machine has them.
+void use_kernels(const std::string& name, const std::function<void(const std::string&)>& say);
+
+}  // namespace muster

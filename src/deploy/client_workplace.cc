@@ -1,0 +1,122 @@
+#include "deploy/client_workplace.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+
+#include "engine/simulated_federation.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kClientLocks = 64;
+
+class ClientWorkplace final : public Workplace {
+ public:
+  ClientWorkplace(std::shared_ptr<const FederatedData> data, std::unique_ptr<LocalFederation> federation,
+                  const std::filesystem::path& states)
+      : data_(std::move(data)),
+        federation_(std::move(federation)),
+        versions_(federation_->states(), kStateSlots, states) {
+    for (std::uint32_t worker = 0; worker < federation_->threads(); ++worker) free_.push_back(worker);
+  }
+
+  Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory& memory, std::chrono::milliseconds) override {
+    if (!knows(task.client) || task.model.size() != federation_->network().size()) {
+      return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
+    }
+    const std::lock_guard one_at_a_time(lock_of(task.client));
+    const Worker worker(*this);
+    if (!versions_.recall(task.client, memory.basis))
+      return TrainAnswer{Dropped{task.client, DropReason::kUnreachable}};
+    versions_.prune(task.client, memory);
+    TrainAnswer answer;
+    MUSTER_ASSIGN(answer.reply, federation_->link(worker.number()).train(task, {}));
+    if (std::holds_alternative<LocalUpdate>(answer.reply)) {
+      MUSTER_ASSIGN(answer.remembers, versions_.keep(task.client, {task.round, task.part}));
+    } else {
+      versions_.spoil(task.client);
+    }
+    return answer;
+  }
+
+  Result<ProfileReply> profile(const ProfileTask& asked, const std::optional<Memory>& memory,
+                               std::chrono::milliseconds) override {
+    if (!knows(asked.client)) return ProfileReply{Dropped{asked.client, DropReason::kMalformed}};
+    const std::lock_guard one_at_a_time(lock_of(asked.client));
+    const Worker worker(*this);
+    if (memory && !versions_.recall(asked.client, memory->basis))
+      return ProfileReply{Dropped{asked.client, DropReason::kUnreachable}};
+    ProfileTask task = asked;
+    task.exemplars = data_->exemplars();
+    return federation_->link(worker.number()).profile(task);
+  }
+
+  Result<EvaluateReply> evaluate(const EvaluateTask& task, const std::optional<Memory>& memory,
+                                 std::chrono::milliseconds) override {
+    const bool fits = task.model.empty() || task.model.size() == federation_->network().size();
+    if (!knows(task.client) || !fits) return EvaluateReply{Dropped{task.client, DropReason::kMalformed}};
+    const std::lock_guard one_at_a_time(lock_of(task.client));
+    const Worker worker(*this);
+    if (memory && !versions_.recall(task.client, memory->basis))
+      return EvaluateReply{Dropped{task.client, DropReason::kUnreachable}};
+    return federation_->link(worker.number()).evaluate(task);
+  }
+
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask& task, std::span<const Memory>,
+                                  std::chrono::milliseconds) override {
+    GroupAnswer answer;
+    for (const ClientId member : task.members) answer.update.dropped.push_back({member, DropReason::kMalformed});
+    return answer;  // groups are hosted by edges
+  }
+
+ private:
+  // One of the federation's workers, for as long as it lives.
+  class Worker {
+   public:
+    explicit Worker(ClientWorkplace& place) : place_(place) {
+      std::unique_lock lock(place_.mutex_);
+      place_.freed_.wait(lock, [&] { return !place_.free_.empty(); });
+      number_ = place_.free_.back();
+      place_.free_.pop_back();
+    }
+    ~Worker() {
+      {
+        const std::lock_guard lock(place_.mutex_);
+        place_.free_.push_back(number_);
+      }
+      place_.freed_.notify_one();
+    }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+
+   private:
+    ClientWorkplace& place_;
+    std::uint32_t number_ = 0;
+  };
+
+  [[nodiscard]] bool knows(ClientId client) const { return client.value < data_->clients(); }
+  [[nodiscard]] std::mutex& lock_of(ClientId client) { return locks_[client.value % kClientLocks]; }
+
+  std::shared_ptr<const FederatedData> data_;
+  std::unique_ptr<LocalFederation> federation_;
+  StateVersions versions_;
+  std::array<std::mutex, kClientLocks> locks_;
+  std::mutex mutex_;  // of free_
+  std::condition_variable freed_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe, std::uint32_t threads,
+                                                         const std::filesystem::path& states) {
+  MUSTER_ASSIGN(std::shared_ptr<const FederatedData> data,
+                make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+  MUSTER_ASSIGN(std::unique_ptr<LocalFederation> federation,
+                make_simulated_federation(recipe, threads, nullptr, *data, {}));
+  return std::shared_ptr<Workplace>(std::make_shared<ClientWorkplace>(std::move(data), std::move(federation), states));
+}
+
+}  // namespace muster

@@ -1,0 +1,32 @@
+// The cloud: the round loop of a recipe whose clients are processes of their own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deploy/identity_check.h"
+#include "engine/simulation.h"
+
+namespace muster {
+
+struct CloudRunOptions {
+  Recipe recipe;                      // unless a run is resumed
+  std::string resume;                 // a run's folder, or its id
+  std::vector<std::string> settings;  // of a resumed run
+  std::string listen;
+  Security security;
+  SimulationOptions simulation;  // as for a simulation; the federation is made here
+  // Called once clients can dial: how many of them the run has. An error ends the run.
+  std::function<Status(int port, std::uint32_t clients)> listening;
+};
+
+// What the cloud of a simulated partition makes of those that dial it, and what it tells them of the run in `folder`:
+// all but listening. Every call is another incarnation.
+[[nodiscard]] RemoteClients::Admit simulated_admission(std::uint32_t clients);
+[[nodiscard]] Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federation,
+                                               const std::filesystem::path& folder);
+
+[[nodiscard]] Result<RunSummary> run_cloud(CloudRunOptions options);
+
+}  // namespace muster

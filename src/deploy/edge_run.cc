@@ -1,0 +1,73 @@
+#include "deploy/edge_run.h"
+
+#include "recipe/recipe.h"
+#include "wire/relay.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t kRelayThreads = 64;  // asks that wait for clients at a time
+constexpr ChunkReader::Limits kDown{
+    .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
+
+// An edge knows clients by what they call themselves: who is who is the cloud's to say.
+Result<std::vector<ClientId>> ids_of(const std::vector<v1::Client>& clients) {
+  std::vector<ClientId> ids;
+  for (const v1::Client& client : clients) {
+    if (!client.has_simulated()) return usage_error("{}: clients with data of their own dial the cloud", client.name());
+    ids.push_back({client.simulated()});
+  }
+  return ids;
+}
+
+}  // namespace
+
+RemoteClients::Admit edge_admission() {
+  return ids_of;
+}
+
+Answerer::Options edge_answers(RemoteClients& clients, std::function<void(const std::string&)> say) {
+  Answerer::Options answers{.threads = kRelayThreads, .limits = kDown, .say = std::move(say)};
+  answers.hello.set_version(1);
+  answers.hello.set_program("muster");
+  answers.hello.set_hosts_groups(true);
+  answers.begin = [&clients](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
+    MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
+    MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
+                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+    clients.begin({.welcome = welcome, .most_values = std::uint64_t{1} << 34});
+    return make_relay(clients, std::move(trainer));
+  };
+  return answers;
+}
+
+Result<std::string> run_edge(const EdgeRunOptions& options) {
+  Answerer* upwards = nullptr;
+  WireEvents events{.say = options.say,
+                    .presence = [&upwards](const auto& came, const auto& went) { upwards->presence(came, went); }};
+  RemoteClients clients(edge_admission(), std::move(events));
+  Answerer answerer(edge_answers(clients, options.say));
+  upwards = &answerer;
+  MUSTER_ASSIGN(
+      std::unique_ptr<Listener> listener,
+      Listener::start(
+          {.address = options.listen,
+           .credentials = options.security.credentials,
+           .attach =
+               [&](const std::string& certificate, const std::string& address, std::shared_ptr<Channel> channel) {
+                 return let_in(clients, options.security, false, certificate, address, std::move(channel));
+               },
+           .say = options.say}));
+  if (options.listening) options.listening(listener->port());
+  Result<std::string> signature = stay_connected(answerer, {.addresses = {options.cloud},
+                                                            .credentials = options.security.credentials,
+                                                            .patience_s = options.patience_s,
+                                                            .interrupt = options.interrupt,
+                                                            .say = options.say});
+  // With the run its clients end, too; without one they look for the cloud themselves.
+  if (signature) clients.finish(*signature);
+  listener.reset();
+  return signature;
+}
+
+}  // namespace muster

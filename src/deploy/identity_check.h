@@ -1,0 +1,34 @@
+// Whom a process that listens lets in: peers whose certificate the authority signed, for the role and the clients that
+// the certificate says, as long as it holds.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/listener.h"
+#include "pki/credentials.h"
+#include "pki/trust_store.h"
+#include "wire/remote_clients.h"
+
+namespace muster {
+
+// How a process proves itself and whom it trusts; empty folder: plain text, on loopback only.
+struct Security {
+  NetCredentials credentials;
+  std::shared_ptr<TrustStore> trust;  // null: plain text
+  Identity identity;
+};
+
+// `role`: what the certificate of this process must say.
+[[nodiscard]] Result<Security> load_security(const std::filesystem::path& folder, bool insecure, Role role,
+                                             const std::vector<std::string>& addresses);
+
+// What a Listener's attach does: verifies the peer and hands it to `clients`. `edges`: whether edges are taken, too.
+// Both are borrowed.
+[[nodiscard]] Result<std::shared_ptr<ChannelUser>> let_in(RemoteClients& clients, const Security& security, bool edges,
+                                                          const std::string& certificate, const std::string& address,
+                                                          std::shared_ptr<Channel> channel);
+
+}  // namespace muster

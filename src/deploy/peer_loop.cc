@@ -1,0 +1,69 @@
+#include "deploy/peer_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "net/dialer.h"
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFirstPauseS = 0.1;
+constexpr double kLongestPauseS = 10;
+constexpr auto kGlance = std::chrono::milliseconds(200);
+
+// Half of the pause to all of it, so that many that lost one peer do not come back together.
+double with_jitter(double pause_s) {
+  static std::mt19937 generator{std::random_device{}()};
+  return pause_s * std::uniform_real_distribution<double>(0.5, 1.0)(generator);
+}
+
+bool interrupted(const PeerLoopOptions& options) {
+  return options.interrupt && *options.interrupt;
+}
+
+}  // namespace
+
+Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& options) {
+  Clock::time_point heard = Clock::now();
+  std::uint32_t attempt = 0;
+  for (std::size_t next = 0;; ++next) {
+    const std::string& address = options.addresses[next % options.addresses.size()];
+    dial(address, options.credentials,
+         [&](std::shared_ptr<Channel> channel) { return answerer.attach(std::move(channel)); });
+    while (!answerer.wait_closed(Clock::now() + kGlance)) {
+      if (interrupted(options)) return failure("interrupted");
+    }
+    if (const std::optional<Answerer::End> end = answerer.end()) {
+      if (end->kind == Answerer::End::Kind::kFinished) return end->text;
+      return failure("{}: {}", end->kind == Answerer::End::Kind::kRefused ? address + " refused this process" : address,
+                     end->text);
+    }
+    if (answerer.welcomed()) {
+      heard = Clock::now();
+      attempt = 0;
+      next = options.addresses.size() - 1;  // begin with the first again
+      if (options.say)
+        options.say(fmt::format("the connection to {} is lost: {}; dialling again", address, answerer.why_closed()));
+    }
+    const double silent_s = std::chrono::duration<double>(Clock::now() - heard).count();
+    if (silent_s > options.patience_s) {
+      return failure("gave up after {:.0f} s: {}", silent_s, answerer.why_closed());
+    }
+    const double pause_s = with_jitter(std::min(kLongestPauseS, kFirstPauseS * std::pow(2.0, attempt)));
+    attempt = std::min(attempt + 1, 16u);
+    const Clock::time_point until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause_s));
+    while (Clock::now() < until) {
+      if (interrupted(options)) return failure("interrupted");
+      std::this_thread::sleep_for(std::min<Clock::duration>(kGlance, until - Clock::now()));
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,27 @@
+// How a process that dials stays connected: it dials again when a stream ends, with pauses that grow and differ, until
+// the run is over, it is refused, or nobody answered for as long as it is patient.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/net_credentials.h"
+#include "wire/answerer.h"
+
+namespace muster {
+
+struct PeerLoopOptions {
+  std::vector<std::string> addresses;  // tried in turn, the first one first
+  NetCredentials credentials;
+  double patience_s = 60;  // without an answer from anybody
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(const std::string&)> say;
+};
+
+// Returns the run's signature, "" if it was interrupted there. Fails if it was refused, gave up, or broke.
+[[nodiscard]] Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& options);
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+// A deployed run has the signature of its simulation: every composition and every built-in recipe, with clients that
+// dial the cloud, and with one and two edges between.
+#include <gtest/gtest.h>
+
+#include "deploy/deployment_in_memory.h"
+#include "engine/run_records.h"
+#include "engine/stored_signatures.h"
+
+namespace muster {
+namespace {
+
+class Deployed : public SimulationTest, public testing::WithParamInterface<Stored> {
+ protected:
+  RunSummary run_deployed(const Recipe& recipe, DeploymentShape shape) {
+    DeploymentInMemory deployment(std::move(shape));
+    SimulationOptions wanted = options(1);
+    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
+                            const std::filesystem::path& folder) {
+      return deployment.make(settled, std::move(here), folder);
+    };
+    const auto summary = simulate(recipe, wanted);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : RunSummary{};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, Deployed, testing::ValuesIn(all_stored(current_isa())),
+                         [](const auto& param_info) { return test_name(param_info.param.name); });
+
+TEST_P(Deployed, SignatureIsThatOfTheSimulation) {
+  const Stored& wanted = GetParam();
+  const auto found = stored_signatures().find(fmt::format("{} {}", wanted.name, name(wanted.isa)));
+  ASSERT_NE(found, stored_signatures().end());
+  for (const std::uint32_t edges : {0u, 1u, 2u}) {
+    const ScratchFolder states;
+    const RunSummary summary = run_deployed(wanted.recipe(), {.edges = edges, .states = states.path()});
+    EXPECT_EQ(summary.signature, found->second) << edges << " edges";
+  }
+}
+
+}  // namespace
+}  // namespace muster

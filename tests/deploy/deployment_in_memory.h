@@ -1,0 +1,111 @@
+// A whole deployment in one process: cloud, edges and clients with the code of their programs, joined by lines in
+// memory that a test may watch and cut.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "deploy/client_run.h"
+#include "deploy/cloud_run.h"
+#include "deploy/edge_run.h"
+#include "recipe/choices.h"
+#include "wire/edge_federation.h"
+#include "wire/memory_channel.h"
+
+namespace muster {
+
+struct DeploymentShape {
+  std::uint32_t edges = 0;
+  std::uint32_t processes = 3;        // for clients
+  std::filesystem::path states = {};  // empty: in memory
+  EdgeFederationOptions federation = {};
+  MemoryLine::Tap tap = {};  // of the lines to clients
+};
+
+class DeploymentInMemory {
+ public:
+  explicit DeploymentInMemory(DeploymentShape shape) : shape_(std::move(shape)) {}
+  ~DeploymentInMemory() { end(); }
+
+  // For SimulationOptions::federation.
+  Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
+                                           const std::filesystem::path& folder) {
+    const std::uint32_t count = here->roster().clients();
+    cloud_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{});
+    MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
+    cloud_->begin(std::move(run));
+    for (std::uint32_t e = 0; e < shape_.edges; ++e) edges_.push_back(std::make_unique<Edge>(*cloud_));
+    const std::uint32_t processes = std::min(shape_.processes, count);
+    for (std::uint32_t p = 0; p < processes; ++p) {
+      ClientRunOptions options;
+      options.clients = {{p * count / processes, (p + 1) * count / processes - 1}};
+      if (!shape_.states.empty()) options.state = shape_.states / std::to_string(p);
+      answerers_.push_back(std::make_unique<Answerer>(client_answers(options)));
+      connect(p);
+    }
+    std::vector<ClientId> all;
+    for (std::uint32_t k = 0; k < count; ++k) all.push_back({k});
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    if (cloud_->wait_for(all, patience, [](std::size_t) { return true; }) != count) return failure("some did not come");
+    MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
+    MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
+                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+    shape_.federation.keeps_parts = keeps_parts_in_clients(recipe);
+    return std::unique_ptr<Federation>(std::make_unique<EdgeFederation>(
+        std::move(here), std::move(profile), std::move(trainer), *cloud_, shape_.federation));
+  }
+
+  // A new line for the process, in place of the one it had.
+  void connect(std::uint32_t process) {
+    RemoteClients& host = edges_.empty() ? *cloud_ : edges_[process % edges_.size()]->clients;
+    if (lines_.size() <= process) lines_.resize(process + 1);
+    lines_[process].reset();
+    lines_[process] = std::make_unique<MemoryLine>(
+        [&](std::shared_ptr<Channel> channel) { return answerers_[process]->attach(std::move(channel)); },
+        [&](std::shared_ptr<Channel> channel) {
+          return host.attach(std::move(channel), "process " + std::to_string(process), false,
+                             [](const v1::Client&) { return true; });
+        },
+        shape_.tap);
+  }
+
+  RemoteClients& cloud() { return *cloud_; }
+
+  void end() {
+    if (cloud_) cloud_->finish("");
+    for (auto& line : lines_) line.reset();
+    answerers_.clear();
+    edges_.clear();
+    cloud_.reset();
+    lines_.clear();
+  }
+
+ private:
+  struct Edge {
+    explicit Edge(RemoteClients& cloud)
+        : clients(edge_admission(),
+                  WireEvents{.presence = [this](const auto& came, const auto& went) { up->presence(came, went); }}),
+          up(std::make_unique<Answerer>(edge_answers(clients, {}))),
+          line(std::make_unique<MemoryLine>(
+              [this](std::shared_ptr<Channel> channel) { return up->attach(std::move(channel)); },
+              [&cloud](std::shared_ptr<Channel> channel) {
+                return cloud.attach(std::move(channel), "edge", true, [](const v1::Client&) { return true; });
+              })) {}
+    ~Edge() {
+      clients.finish("");
+      line.reset();
+      up.reset();
+    }
+    RemoteClients clients;
+    std::unique_ptr<Answerer> up;
+    std::unique_ptr<MemoryLine> line;
+  };
+
+  DeploymentShape shape_;
+  std::unique_ptr<RemoteClients> cloud_;
+  std::vector<std::unique_ptr<Edge>> edges_;
+  std::vector<std::unique_ptr<Answerer>> answerers_;
+  std::vector<std::unique_ptr<MemoryLine>> lines_;
+};
+
+}  // namespace muster

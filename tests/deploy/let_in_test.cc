@@ -1,0 +1,151 @@
+// Who is let in over TLS, and what everybody else is told: certificates of another authority, of another role, for
+// other clients, expired, revoked before or while it is connected.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/file.h"
+#include "deploy/client_run.h"
+#include "deploy/identity_check.h"
+#include "net/dialer.h"
+#include "pki/authority.h"
+#include "scratch_folder.h"
+
+namespace muster {
+namespace {
+
+class LetIn : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(make_authority(pki(), {}, utc_now()).ok());
+    auto security = load_security(issue({.role = Role::kCloud, .name = "cloud"}), false, Role::kCloud, {});
+    ASSERT_TRUE(security.ok()) << security.error().message;
+    security_ = std::move(security).value();
+    auto started = Listener::start(
+        {.address = "127.0.0.1:0",
+         .credentials = security_.credentials,
+         .attach =
+             [this](const std::string& certificate, const std::string& address, std::shared_ptr<Channel> channel) {
+               return let_in(clients_, security_, true, certificate, address, std::move(channel));
+             },
+         .say =
+             [this](const std::string& line) {
+               const std::lock_guard lock(mutex_);
+               said_ += line + "\n";
+             }});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    listener_ = std::move(started).value();
+  }
+  void TearDown() override { listener_.reset(); }
+
+  [[nodiscard]] std::filesystem::path pki() const { return folder_.path() / "pki"; }
+  std::filesystem::path issue(const IssueRequest& request, std::chrono::hours ago = {}) {
+    return issue_by(pki(), request, ago);
+  }
+  static std::filesystem::path issue_by(const std::filesystem::path& folder, const IssueRequest& request,
+                                        std::chrono::hours ago = {}) {
+    auto authority = Authority::open(folder, utc_now());
+    EXPECT_TRUE(authority.ok()) << authority.error().message;
+    auto bundle = authority->issue(request, utc_now() - ago);
+    EXPECT_TRUE(bundle.ok()) << bundle.error().message;
+    return bundle->folder;
+  }
+  static NetCredentials read(const std::filesystem::path& folder) {
+    const auto slurped = [&](const char* name) {
+      const auto bytes = read_file(folder / name);
+      EXPECT_TRUE(bytes.ok());
+      return std::string(bytes->begin(), bytes->end());
+    };
+    return {.authority = slurped("ca.crt"), .certificate = slurped("own.crt"), .key = slurped("own.key")};
+  }
+
+  // What a process with these credentials that speaks for the clients is told: "" if it is let in.
+  std::string outcome(const NetCredentials& credentials, std::vector<ClientRange> ranges, double patience_s = 1) {
+    ClientRunOptions options;
+    options.clients = std::move(ranges);
+    Answerer answerer(client_answers(options));
+    std::atomic<bool> in{false};
+    std::jthread watch([&](const std::stop_token& stop) {
+      while (!stop.stop_requested() && !in) {
+        in = clients_.connected({0});
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+    const Result<std::string> end =
+        stay_connected(answerer, {.addresses = {fmt::format("localhost:{}", listener_->port())},
+                                  .credentials = credentials,
+                                  .patience_s = patience_s,
+                                  .interrupt = &in});
+    return in ? "" : end.error().message;
+  }
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+  ScratchFolder folder_;
+  Security security_;
+  RemoteClients clients_{[](const std::vector<v1::Client>& told) -> Result<std::vector<ClientId>> {
+                           std::vector<ClientId> ids;
+                           for (const v1::Client& client : told) ids.push_back({client.simulated()});
+                           return ids;
+                         },
+                         WireEvents{}};
+  std::unique_ptr<Listener> listener_;
+  std::mutex mutex_;
+  std::string said_;
+};
+
+TEST_F(LetIn, AClientOfThisAuthority) {
+  const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}});
+  EXPECT_EQ(outcome(read(own), {{0, 3}}, 10), "");
+}
+
+TEST_F(LetIn, NotForClientsThatItsCertificateDoesNotName) {
+  const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}});
+  EXPECT_NE(outcome(read(own), {{2, 5}}).find("does not speak for client 4"), std::string::npos);
+}
+
+TEST_F(LetIn, NotOneOfAnotherAuthority) {
+  const auto foreign = folder_.path() / "foreign";
+  ASSERT_TRUE(make_authority(foreign, {}, utc_now()).ok());
+  NetCredentials credentials = read(issue_by(foreign, {.role = Role::kClient, .name = "sim", .clients = {{0, 3}}}));
+  credentials.authority = security_.credentials.authority;  // it trusts us; we do not trust it
+  EXPECT_NE(outcome(credentials, {{0, 3}}).find("gave up"), std::string::npos);
+}
+
+TEST_F(LetIn, NotACloudThatPosesAsAClient) {
+  const std::string told = outcome(security_.credentials, {{0, 0}});
+  EXPECT_FALSE(told.empty());
+}
+
+TEST_F(LetIn, NotOneThatHasExpired) {
+  const auto own =
+      issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}, .days = 1}, std::chrono::hours(48));
+  EXPECT_FALSE(outcome(read(own), {{0, 3}}).empty());
+}
+
+TEST_F(LetIn, NotOneThatWasRevoked) {
+  const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}});
+  {
+    auto authority = Authority::open(pki(), utc_now());
+    ASSERT_TRUE(authority.ok() && authority->revoke("sim", utc_now()).ok());
+  }
+  EXPECT_NE(outcome(read(own), {{0, 3}}).find("revoked"), std::string::npos);
+  EXPECT_NE(said().find("revoked"), std::string::npos) << "on both sides";
+}
+
+TEST_F(LetIn, NobodyWithoutACertificate) {
+  EXPECT_FALSE(outcome({}, {{0, 0}}).empty());
+}
+
+TEST(Security, PlainTextIsForLoopback) {
+  EXPECT_TRUE(load_security({}, true, Role::kClient, {"127.0.0.1:7400", "localhost:1", "[::1]:2"}).ok());
+  const auto elsewhere = load_security({}, true, Role::kClient, {"192.0.2.1:7400"});
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_EQ(elsewhere.error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(load_security({}, false, Role::kClient, {}).ok());
+}
+
+}  // namespace
+}  // namespace muster
