@@ -10,13 +10,13 @@ class Ranks;
 
 // `ranks`: of the job that this is rank 0 of; may be null. Borrowed.
 void add_run_command(Command program, Ranks* ranks);
-void add_compare_command(Command program);
+void add_compare_command(Command program, Ranks* ranks);
 void add_list_command(Command program);
 void add_show_command(Command program);
 // `version` is the program's, "0.1.0": exported files name it.
 void add_export_command(Command program, const std::string& version);
 void add_predict_command(Command program);
-void add_reproduce_command(Command program);
+void add_reproduce_command(Command program, Ranks* ranks);
 void add_group_command(Command program);
 void add_data_command(Command program);
 void add_bench_command(Command program);

@@ -34,6 +34,7 @@ struct CompareArguments {
   bool markdown = false;
   bool latex = false;
   bool quiet = false;
+  Ranks* ranks = nullptr;
 };
 
 // What is set for all methods, then what is set for this one.
@@ -88,6 +89,7 @@ Result<Comparison> compare(const CompareArguments& arguments, std::string& task)
   options.sweep.out = arguments.out;
   options.sweep.quiet = arguments.quiet;
   options.sweep.interrupt = &catch_interruptions();
+  options.sweep.ranks = arguments.ranks;
   if (!arguments.quiet) {
     options.sweep.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
@@ -102,8 +104,9 @@ void say_interrupted(const Comparison& comparison) {
 
 }  // namespace
 
-void add_compare_command(Command program) {
+void add_compare_command(Command program, Ranks* ranks) {
   auto arguments = std::make_shared<CompareArguments>();
+  arguments->ranks = ranks;
   Command command =
       program.add_command("compare", "Run several methods on the same data, split and initial model; one table");
   command
@@ -134,7 +137,8 @@ void add_compare_command(Command program) {
   command.add_option("--out", arguments->out, "Folder to look for runs and to put their folders in").show_default();
   command
       .add_option("--threads", arguments->threads,
-                  "Worker threads for all runs together; default: all cores. The result does not depend on it")
+                  "Worker threads for all runs together, of each rank where there are several; default: all cores. The "
+                  "result does not depend on it")
       .between(1, 1024);
   command.add_flag("--json", arguments->json, "The result as one JSON object");
   command.add_flag("--csv", arguments->csv, "The result as a table with commas, a line per method");

@@ -25,12 +25,12 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
       "Exit status: 0 done, also when a run diverged; 1 failed; 2 bad usage or recipe; 130, 143 or 75 interrupted by "
       "SIGINT, SIGTERM or SIGUSR1, after saving.");
   add_run_command(program, ranks);
-  add_compare_command(program);
+  add_compare_command(program, ranks);
   add_list_command(program);
   add_show_command(program);
   add_export_command(program, MUSTER_VERSION);
   add_predict_command(program);
-  add_reproduce_command(program);
+  add_reproduce_command(program, ranks);
   add_group_command(program);
   add_data_command(program);
   add_network_commands(program);

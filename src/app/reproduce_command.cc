@@ -26,6 +26,7 @@ struct Arguments {
   bool dry_run = false;
   bool json = false;
   bool quiet = false;
+  Ranks* ranks = nullptr;
 };
 
 Status print(const std::string& text) {
@@ -61,15 +62,16 @@ Status list_targets(const Arguments& arguments) {
 ReproductionOptions options_of(const Arguments& arguments) {
   ReproductionOptions options{.threads = arguments.threads, .out = arguments.out, .quiet = arguments.quiet};
   options.interrupt = &catch_interruptions();
+  options.ranks = arguments.ranks;
   if (!arguments.quiet) {
     options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
   return options;
 }
 
-std::string told(const ExpectedTime& expected) {
-  return fmt::format("{}, about {} if none is there yet{}", counted(expected.runs, "run"),
-                     minutes(expected.seconds / 60),
+std::string told(const ExpectedTime& expected, bool ranks) {
+  return fmt::format("{}, about {} {}if none is there yet{}", counted(expected.runs, "run"),
+                     minutes(expected.seconds / 60), ranks ? "on one rank " : "",
                      expected.complete ? "" : "; some cannot be told before their groups are there");
 }
 
@@ -109,7 +111,8 @@ Status reproduce_one(const Arguments& arguments, Command& command) {
   const ReproductionOptions options = options_of(arguments);
   if (arguments.dry_run || scale == Scale::kFull) {
     MUSTER_ASSIGN(const ExpectedTime expected, expected_time(target, scale, options.threads));
-    const std::string line = fmt::format("{} at {}: {}", target.name, name(scale), told(expected));
+    const std::string line =
+        fmt::format("{} at {}: {}", target.name, name(scale), told(expected, arguments.ranks != nullptr));
     if (arguments.dry_run) return print(line + "\n");
     std::fprintf(stderr, "muster: %s\n", line.c_str());
   }
@@ -125,8 +128,9 @@ Status reproduce_one(const Arguments& arguments, Command& command) {
 
 }  // namespace
 
-void add_reproduce_command(Command program) {
+void add_reproduce_command(Command program, Ranks* ranks) {
   auto arguments = std::make_shared<Arguments>();
+  arguments->ranks = ranks;
   Command command = program.add_command("reproduce", "A table or figure of a paper: ours beside the paper's");
   command.add_option("target", arguments->target, "E.g. fedgsp:table1; without it all targets are listed");
   command
@@ -136,8 +140,10 @@ void add_reproduce_command(Command program) {
   command.add_option("--out", arguments->out, "Folder of runs and results; runs that are there are not run again")
       .show_default();
   command
-      .add_option("--threads", arguments->threads,
-                  "Worker threads; default: all cores. The result does not depend on it")
+      .add_option(
+          "--threads", arguments->threads,
+          "Worker threads, of each rank where there are several; default: all cores. The result does not depend "
+          "on it")
       .between(1, 1024);
   command.add_flag("--dry-run", arguments->dry_run, "Print how many runs there are, and about how long they take");
   command.add_option("--write-docs", arguments->write_docs,

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/peak_memory.h"
+#include "engine/rank_sweep.h"
 #include "engine/simulated_federation.h"
 #include "model/kernels/isa.h"
 #include "ranks/messages.h"
@@ -12,25 +13,6 @@
 
 namespace muster {
 namespace {
-
-void tell_others(Ranks& ranks, const ParcelWriter& said) {
-  for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
-    ParcelWriter copy = said;
-    ranks.send(rank, std::move(copy).finish());
-  }
-}
-
-// Kernels of different instruction sets round differently: all ranks use those of rank 0.
-Status use_isa_named(const std::string& wanted) {
-  if (name(current_isa()) == wanted) return {};
-  for (const Isa isa : available_isas()) {
-    if (name(isa) != wanted) continue;
-    use_isa(isa);
-    return {};
-  }
-  return failure("this processor has no {}, which rank 0 uses; set MUSTER_ISA={} for all ranks", wanted,
-                 name(available_isas().back()));
-}
 
 struct Begun {
   std::uint32_t threads = 0;
@@ -91,6 +73,40 @@ std::uint32_t rank_threads(const Ranks& ranks, std::uint32_t threads) {
   return std::max(1u, std::thread::hardware_concurrency() / ranks.on_this_machine());
 }
 
+void tell_others(Ranks& ranks, const ParcelWriter& said) {
+  for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
+    ParcelWriter copy = said;
+    ranks.send(rank, std::move(copy).finish());
+  }
+}
+
+Status use_isa_named(const std::string& wanted) {
+  if (name(current_isa()) == wanted) return {};
+  for (const Isa isa : available_isas()) {
+    if (name(isa) != wanted) continue;
+    use_isa(isa);
+    return {};
+  }
+  return failure("this processor has no {}, which rank 0 uses; set MUSTER_ISA={} for all ranks", wanted,
+                 name(available_isas().back()));
+}
+
+Result<std::vector<std::uint32_t>> wait_until_ready(Ranks& ranks, std::uint32_t threads) {
+  std::vector<std::uint32_t> all(ranks.size(), 0);
+  all[0] = rank_threads(ranks, threads);
+  for (std::uint32_t ready = 1; ready < ranks.size(); ++ready) {
+    MUSTER_ASSIGN(Ranks::Arrived arrived, wait_for_parcel(ranks));
+    ParcelReader in(std::move(arrived.parcel));
+    const auto message = in.take_below<Message>(kMessages);
+    if (message == Message::kFailed) return take_error(in).within(ranks.name(arrived.from));
+    all[arrived.from] = in.take<std::uint32_t>();
+    if (message != Message::kReady || all[arrived.from] == 0) in.fail();
+    if (Status status = in.finish("what it said"); !status)
+      return std::move(status).error().within(ranks.name(arrived.from));
+  }
+  return all;
+}
+
 RankRun::RankRun(Ranks& ranks, RankTimes* times) : ranks_(ranks), times_(times), before_(ranks.traffic()) {}
 
 void RankRun::begin(const Recipe& recipe, std::uint32_t threads) {
@@ -110,20 +126,9 @@ Result<std::unique_ptr<RankFederation>> RankRun::federation(const Recipe& recipe
   out.put(Message::kRecipe);
   out.put_text(format_recipe(recipe));
   tell_others(ranks_, out);
-  std::vector<std::uint32_t> threads(ranks_.size(), 0);
-  threads[0] = rank_threads(ranks_, threads_);
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> local,
-                make_simulated_federation(recipe, threads[0], nullptr, data, states));
-  for (std::uint32_t ready = 1; ready < ranks_.size(); ++ready) {
-    MUSTER_ASSIGN(Ranks::Arrived arrived, wait_for_parcel(ranks_));
-    ParcelReader in(std::move(arrived.parcel));
-    const auto message = in.take_below<Message>(kMessages);
-    if (message == Message::kFailed) return take_error(in).within(ranks_.name(arrived.from));
-    threads[arrived.from] = in.take<std::uint32_t>();
-    if (message != Message::kReady || threads[arrived.from] == 0) in.fail();
-    if (Status status = in.finish("what it said"); !status)
-      return std::move(status).error().within(ranks_.name(arrived.from));
-  }
+                make_simulated_federation(recipe, rank_threads(ranks_, threads_), nullptr, data, states));
+  MUSTER_ASSIGN(std::vector<std::uint32_t> threads, wait_until_ready(ranks_, threads_));
   MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
   MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                 make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
@@ -166,6 +171,9 @@ int serve_runs(Ranks& ranks) {
       status = run.emplace(ranks).begin(in);
     } else if (message == Message::kRecipe && run) {
       status = run->serve(in);
+      over = status.ok();
+    } else if (message == Message::kSweep) {
+      status = serve_sweep(ranks, in);
       over = status.ok();
     } else if (message == Message::kOver) {
       over = true;

@@ -39,8 +39,15 @@ class RankRun {
 // Threads of a rank: `threads`, or if that is 0 its share of the machine's cores.
 [[nodiscard]] std::uint32_t rank_threads(const Ranks& ranks, std::uint32_t threads);
 
-// At all ranks but 0: serves runs until quit_ranks(). Returns the exit status that was given there, or 1 if rank 0 is
-// gone.
+// What runs and sweeps (engine/rank_sweep.h) begin with. At rank 0: a word to all others; and, once these are told to
+// begin, the threads of each rank when they are ready. Fails if one of them cannot take part, and says which.
+void tell_others(Ranks& ranks, const ParcelWriter& said);
+[[nodiscard]] Result<std::vector<std::uint32_t>> wait_until_ready(Ranks& ranks, std::uint32_t threads);
+// At the others: kernels of different instruction sets round differently, so all ranks use those of rank 0.
+[[nodiscard]] Status use_isa_named(const std::string& wanted);
+
+// At all ranks but 0: serves runs and sweeps until quit_ranks(). Returns the exit status that was given there, or 1 if
+// rank 0 is gone.
 [[nodiscard]] int serve_runs(Ranks& ranks);
 // At rank 0: the others end with this exit status.
 void quit_ranks(Ranks& ranks, int status);

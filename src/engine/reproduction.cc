@@ -169,6 +169,7 @@ SweepOptions sweep_options(const ReproductionOptions& options) {
   sweep.quiet = options.quiet;
   sweep.interrupt = options.interrupt;
   sweep.say = options.say;
+  sweep.ranks = options.ranks;
   return sweep;
 }
 

@@ -15,12 +15,15 @@
 
 namespace muster {
 
+class Ranks;
+
 struct ReproductionOptions {
-  std::uint32_t threads = 0;                     // 0 = all cores
+  std::uint32_t threads = 0;                     // of each rank; 0 = all cores
   std::filesystem::path out = "runs/reproduce";  // runs, and results below it
   bool quiet = false;                            // no progress on stderr
   const std::atomic<bool>* interrupt = nullptr;  // as in SimulationOptions
   std::function<void(const std::string&)> say;   // notes for people
+  Ranks* ranks = nullptr;                        // as in SweepOptions
 };
 
 struct ReproducedCell {

@@ -136,17 +136,21 @@ Details take_details(ParcelReader& in) {
   return {.predictions = predictions, .scores = in.take_flag()};
 }
 
-Parcel failed_parcel(const Error& error) {
-  ParcelWriter out;
-  out.put(Message::kFailed);
+void put_error(const Error& error, ParcelWriter& out) {
   out.put(static_cast<std::uint8_t>(error.code));
   out.put_text(error.message);
-  return std::move(out).finish();
 }
 
 Error take_error(ParcelReader& in) {
   const auto code = static_cast<ErrorCode>(in.take_below<std::uint8_t>(2));
   return {code, in.take_text()};
+}
+
+Parcel failed_parcel(const Error& error) {
+  ParcelWriter out;
+  out.put(Message::kFailed);
+  put_error(error, out);
+  return std::move(out).finish();
 }
 
 }  // namespace muster

@@ -16,12 +16,17 @@ enum class Message : std::uint8_t {
   kUnit,      // do this
   kEndCalls,  // all calls are over; models that were sent may go
   kOver,      // the run is over
+  kSweep,     // whole runs follow, then kOver
   kSimulate,  // do a whole run
+  kForget,    // data that no more runs will need
   kQuit,      // end with this exit status
   // To rank 0.
-  kReady,   // for units
+  kReady,   // for units, or whole runs
   kAnswer,  // to a unit
-  kDone,    // with a whole run
+  kRounds,  // of a whole run, made since the last word of it
+  kNote,    // for people
+  kEnded,   // a whole run, and how
+  kDone,    // the last word, after kOver
   kFailed,  // why this rank cannot do what it was asked to
 };
 inline constexpr std::uint64_t kMessages = static_cast<std::uint64_t>(Message::kFailed) + 1;
@@ -46,7 +51,8 @@ void put_evaluation(const EvaluateReply& reply, ParcelWriter& out);
 void put_details(const Details& details, ParcelWriter& out);
 [[nodiscard]] Details take_details(ParcelReader& in);
 
-[[nodiscard]] Parcel failed_parcel(const Error& error);
+void put_error(const Error& error, ParcelWriter& out);
 [[nodiscard]] Error take_error(ParcelReader& in);
+[[nodiscard]] Parcel failed_parcel(const Error& error);
 
 }  // namespace muster

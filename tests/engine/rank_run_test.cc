@@ -4,36 +4,16 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "ranks/messages.h"
-#include "ranks/thread_ranks.h"
+#include "ranks/patience.h"
 #include "run_records.h"
+#include "thread_job.h"
 
 namespace muster {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-// A job whose other ranks serve until the object is gone.
-class ThreadJob {
- public:
-  explicit ThreadJob(std::uint32_t size) : ranks_(ThreadRanks::make(size)) {
-    for (std::uint32_t rank = 1; rank < size; ++rank) {
-      others_.emplace_back([own = ranks_[rank].get()] { EXPECT_EQ(serve_runs(*own), 5); });
-    }
-  }
-  ~ThreadJob() {
-    quit_ranks(*ranks_[0], 5);
-    for (std::thread& other : others_) other.join();
-  }
-  ThreadRanks& first() { return *ranks_[0]; }
-
- private:
-  std::vector<std::unique_ptr<ThreadRanks>> ranks_;
-  std::vector<std::thread> others_;
-};
 
 class RankRunTest : public SimulationTest {
  protected:
