@@ -10,7 +10,7 @@
 #include "app/bench_federation.h"
 #include "app/temporary_folder.h"
 #include "app/torch_reference.h"
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 #include "model/kernels/peak.h"
 #include "record/weights_file.h"
 

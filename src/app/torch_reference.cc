@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 #include "record/json_text.h"
 
 namespace muster {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/isa.h"
 #include "base/peak_memory.h"
 #include "engine/rank_sweep.h"
 #include "engine/simulated_federation.h"
-#include "model/kernels/isa.h"
 #include "ranks/messages.h"
 #include "ranks/patience.h"
 #include "ranks/rank_server.h"

@@ -5,8 +5,8 @@
 #include <bit>
 #include <limits>
 
+#include "base/isa.h"
 #include "grouping/label_spread.h"
-#include "model/kernels/isa.h"
 
 #define MUSTER_INLINE static inline __attribute__((always_inline))
 
@@ -75,12 +75,8 @@ MUSTER_INLINE float score_block_plain(const ScoreInput& in, float* __restrict sc
   }
 MUSTER_VERSION(baseline, )
 #if defined(__x86_64__)
-MUSTER_VERSION(avx2, __attribute__((target("avx2,fma"))))
-#if defined(__clang__)  // has no prefer-vector-width
-MUSTER_VERSION(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))))
-#else
-MUSTER_VERSION(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512"))))
-#endif
+MUSTER_VERSION(avx2, MUSTER_FOR_AVX2)
+MUSTER_VERSION(avx512, MUSTER_FOR_AVX512)
 #define MUSTER_CALL(function, ...)                               \
   (current_isa() == Isa::kAvx512 ? avx512::function(__VA_ARGS__) \
    : current_isa() == Isa::kAvx2 ? avx2::function(__VA_ARGS__)   \

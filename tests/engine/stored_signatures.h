@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/isa.h"
 #include "compositions.h"
-#include "model/kernels/isa.h"
 #include "small_run.h"
 
 namespace muster {

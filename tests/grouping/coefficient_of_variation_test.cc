@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/isa.h"
 #include "dirichlet_clients.h"
 #include "grouping/groupers.h"
 #include "grouping/label_spread.h"
 #include "grouping/quality.h"
-#include "model/kernels/isa.h"
 
 namespace muster {
 namespace {

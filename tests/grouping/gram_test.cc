@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "base/isa.h"
 #include "grouping/vectors.h"
-#include "model/kernels/isa.h"
 
 namespace muster {
 namespace {

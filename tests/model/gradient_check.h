@@ -11,22 +11,10 @@
 
 #include "base/random.h"
 #include "model/executor.h"
-#include "model/kernels/isa.h"
 #include "model/network.h"
+#include "use_isa.h"
 
 namespace muster {
-
-// Forces an instruction set for a test and puts the former one back.
-class UseIsa {
- public:
-  explicit UseIsa(Isa isa) : before_(current_isa()) { use_isa(isa); }
-  ~UseIsa() { use_isa(before_); }
-  UseIsa(const UseIsa&) = delete;
-  UseIsa& operator=(const UseIsa&) = delete;
-
- private:
-  Isa before_;
-};
 
 inline Stream test_stream(std::uint32_t id) {
   return Stream({.seed = 7, .purpose = Purpose::kTest, .id = id});

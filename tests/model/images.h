@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "model/kernels/conv_kernels.h"
-#include "model/kernels/isa.h"
 
 namespace muster {
 

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "counted_new.h"
-#include "model/kernels/isa.h"
 
 namespace muster {
 namespace {

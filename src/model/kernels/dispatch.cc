@@ -1,12 +1,12 @@
 #include "model/kernels/dispatch.h"
 
+#include "base/isa.h"
 #include "model/kernels/activation_kernels.h"
 #include "model/kernels/conv_kernels.h"
 #include "model/kernels/dense_kernels.h"
 #include "model/kernels/discrepancy_kernels.h"
 #include "model/kernels/elementwise.h"
 #include "model/kernels/gru_kernels.h"
-#include "model/kernels/isa.h"
 #include "model/kernels/lanes_kernels.h"
 #include "model/kernels/loss.h"
 #include "model/kernels/lstm_kernels.h"

@@ -1,4 +1,4 @@
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 
 #include <algorithm>
 #include <cstdlib>
