@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t cut = std::min<std::size_t>(data[0], all.size());
   for (const bool transposed : {false, true}) {
     const IdxOptions options{.classes = transposed ? 10u : 0u, .transposed = transposed};
-    if (const auto samples = parse_idx_samples(all.first(cut), all.subspan(cut), options)) check_samples(*samples);
+    const std::vector<std::uint8_t> images(data + 1, data + 1 + cut);
+    if (const auto samples = parse_idx_samples(images, all.subspan(cut), options)) check_samples(*samples);
   }
   return 0;
 }

@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/huge_pages.h"
+
 namespace muster {
 namespace {
 
@@ -53,6 +55,15 @@ Status write_stream(const std::filesystem::path& path, std::string_view content)
   return status;
 }
 
+// The last four bytes of gzip data tell the unpacked size, in truth if there is but one member below 4 GB. It is only
+// believed where memory for it is no waste.
+std::uint64_t likely_unpacked(std::span<const std::uint8_t> packed) {
+  if (packed.size() < 4) return 0;
+  std::uint64_t size = 0;
+  for (std::size_t i = 1; i <= 4; ++i) size = size << 8 | packed[packed.size() - i];
+  return std::min(size, std::uint64_t{packed.size()} * 16);
+}
+
 }  // namespace
 
 Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, std::uint64_t limit) {
@@ -62,6 +73,7 @@ Result<std::vector<std::uint8_t>> gunzip(std::span<const std::uint8_t> packed, s
   const std::unique_ptr<z_stream, decltype(end)> guard(&stream, end);
 
   std::vector<std::uint8_t> out;
+  reserve_huge(out, static_cast<std::size_t>(std::min<std::uint64_t>(likely_unpacked(packed), limit)));
   std::vector<std::uint8_t> chunk(std::size_t{1} << 18);
   std::size_t consumed = 0;
   while (true) {
@@ -101,6 +113,10 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
   const auto packed = [&] { return bytes.size() >= 2 && bytes[0] == kGzipMagic[0] && bytes[1] == kGzipMagic[1]; };
   // Data that does not compress is a little longer packed than unpacked.
   const std::uint64_t packed_limit = limit + std::min(limit / 1000 + 1024, ~limit);
+  std::error_code no_size;
+  if (const std::uintmax_t size = std::filesystem::file_size(path, no_size); !no_size && size <= packed_limit) {
+    reserve_huge(bytes, static_cast<std::size_t>(size));
+  }
   while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
     if (bytes.size() > (packed() ? packed_limit : limit)) {

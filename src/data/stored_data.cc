@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/huge_pages.h"
 #include "base/names.h"
 #include "data/edges.h"
 #include "data/minority_copies.h"
@@ -113,6 +114,7 @@ class StoredData final : public FederatedData {
 
 void append_test(RawData& raw) {
   const auto append = [](auto& to, auto& from) {
+    reserve_huge(to, to.size() + from.size());
     to.insert(to.end(), from.begin(), from.end());
     from.clear();
     from.shrink_to_fit();

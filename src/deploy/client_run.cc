@@ -1,7 +1,7 @@
 #include "deploy/client_run.h"
 
 #include "deploy/client_workplace.h"
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 
 namespace muster {
 namespace {

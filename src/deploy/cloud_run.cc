@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "engine/simulated_federation.h"
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
 

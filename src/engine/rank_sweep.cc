@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "engine/rank_run.h"
-#include "model/kernels/isa.h"
+#include "base/isa.h"
 #include "ranks/messages.h"
 #include "ranks/patience.h"
 #include "train/spare_cores.h"

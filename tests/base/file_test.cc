@@ -89,6 +89,18 @@ TEST_F(File, UnpacksEveryMemberOfAGzipFile) {
   EXPECT_EQ(*read_file(put("padded.gz", joined(two, Bytes(512, 0)))), text("first second"));
 }
 
+// The size at the end of gzip data is a hint for memory and nothing else.
+TEST_F(File, DoesNotTrustTheSizeThatGzipDataClaims) {
+  const Bytes last = gzip(text("x"));
+  const Bytes large(9'000'000, 7);
+  const auto unpacked = gunzip(joined(gzip(large), last), 10'000'000);
+  ASSERT_TRUE(unpacked.ok());
+  EXPECT_EQ(*unpacked, joined(large, text("x")));
+  Bytes lying = gzip(noise(300));
+  for (std::size_t i = 1; i <= 4; ++i) lying[lying.size() - i] = 0xff;
+  EXPECT_FALSE(gunzip(lying, ~std::uint64_t{0}).ok());
+}
+
 TEST_F(File, RefusesWhatFollowsGzipData) {
   const auto result = read_file(put("tail.gz", joined(gzip(text("abc")), text("tail"))));
   ASSERT_FALSE(result.ok());

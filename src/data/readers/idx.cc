@@ -28,6 +28,17 @@ std::size_t width_of(IdxArray::Element element) {
   return 0;
 }
 
+void transpose_images(std::span<std::uint8_t> images, std::size_t rows, std::size_t columns) {
+  const std::size_t pixels = rows * columns;
+  std::vector<std::uint8_t> in(pixels);
+  for (std::size_t at = 0; at < images.size(); at += pixels) {
+    std::copy_n(images.begin() + static_cast<std::ptrdiff_t>(at), pixels, in.begin());
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) images[at + c * rows + r] = in[r * columns + c];
+    }
+  }
+}
+
 // The files of one part of a set.
 struct Pair {
   std::filesystem::path images;
@@ -63,9 +74,9 @@ Result<std::string> emnist_stem(const std::filesystem::path& folder) {
 }
 
 Result<Samples> read_pair(const Pair& pair, const IdxOptions& options) {
-  MUSTER_ASSIGN(const std::vector<std::uint8_t> images, read_file(pair.images));
+  MUSTER_ASSIGN(std::vector<std::uint8_t> images, read_file(pair.images));
   MUSTER_ASSIGN(const std::vector<std::uint8_t> labels, read_file(pair.labels));
-  auto samples = parse_idx_samples(images, labels, options);
+  auto samples = parse_idx_samples(std::move(images), labels, options);
   if (!samples) return std::move(samples).error().within(pair.images.string());
   return samples;
 }
@@ -164,7 +175,7 @@ Result<IdxArray> parse_idx(std::span<const std::uint8_t> bytes) {
   return array;
 }
 
-Result<Samples> parse_idx_samples(std::span<const std::uint8_t> images, std::span<const std::uint8_t> labels,
+Result<Samples> parse_idx_samples(std::vector<std::uint8_t> images, std::span<const std::uint8_t> labels,
                                   const IdxOptions& options) {
   auto image_array = parse_idx(images);
   if (!image_array) return std::move(image_array).error().within("images");
@@ -200,17 +211,10 @@ Result<Samples> parse_idx_samples(std::span<const std::uint8_t> images, std::spa
   constexpr std::int32_t kMostClasses = 65536;
   if (largest >= kMostClasses) return failure("labels: label {} is too large, want 0..{}", largest, kMostClasses - 1);
   samples.classes = options.classes > 0 ? options.classes : static_cast<std::uint32_t>(largest) + 1;
-  samples.bytes.assign(image_array->payload.begin(), image_array->payload.end());
-  if (options.transposed) {
-    const std::size_t pixels = std::size_t{rows} * columns;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint8_t* in = image_array->payload.data() + i * pixels;
-      std::uint8_t* out = samples.bytes.data() + i * pixels;
-      for (std::size_t r = 0; r < rows; ++r) {
-        for (std::size_t c = 0; c < columns; ++c) out[c * rows + r] = in[r * columns + c];
-      }
-    }
-  }
+  const std::size_t header = images.size() - image_array->payload.size();
+  images.erase(images.begin(), images.begin() + static_cast<std::ptrdiff_t>(header));
+  samples.bytes = std::move(images);
+  if (options.transposed) transpose_images(samples.bytes, rows, columns);
   return samples;
 }
 

@@ -32,9 +32,10 @@ struct IdxOptions {
   bool writers = false;       // take the writers from QMNIST's label files beside the images as clients
 };
 
-// u8 images [n][h][w] with labels [n] of any element type. Errors say which of the two is at fault.
-[[nodiscard]] Result<Samples> parse_idx_samples(std::span<const std::uint8_t> images,
-                                                std::span<const std::uint8_t> labels, const IdxOptions& options);
+// u8 images [n][h][w] with labels [n] of any element type. The images' memory becomes that of the samples. Errors say
+// which of the two is at fault.
+[[nodiscard]] Result<Samples> parse_idx_samples(std::vector<std::uint8_t> images, std::span<const std::uint8_t> labels,
+                                                const IdxOptions& options);
 
 // QMNIST's label table, int32 [n][8]: row i belongs to image i of MNIST.
 struct QmnistLabels {
