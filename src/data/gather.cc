@@ -1,33 +1,144 @@
 // gather(): stored samples -> a batch of floats. The inner loop of training's input side: straight copies get loops
-// that the compiler turns into vector code; turned or augmented images walk their pixels by strides.
+// that the compiler vectorises for each instruction set, with the same bits on all of them (products and sums are
+// rounded one by one, see CMakeLists.txt); turned or augmented images walk their pixels by strides.
 #include <algorithm>
 #include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/check.h"
+#include "base/isa.h"
+#include "data/prefetch.h"
 #include "data/samples.h"
+
+#define MUSTER_INLINE static inline __attribute__((always_inline))
 
 namespace muster {
 namespace {
 
 template <typename T>
-void convert_scalar(const T* in, std::size_t n, float scale, float offset, float* __restrict out) {
+MUSTER_INLINE void convert_by_one_plain(const T* in, std::size_t n, float scale, float offset, float* __restrict out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale + offset;
 }
 
 template <typename T>
-void convert_each(const T* in, std::size_t n, const float* scale, const float* offset, float* __restrict out) {
+MUSTER_INLINE void convert_by_each_plain(const T* in, std::size_t n, const float* scale, const float* offset,
+                                         float* __restrict out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale[i] + offset[i];
 }
 
-// The channel count is a constant here so that the inner loop unrolls.
-template <std::size_t kChannels, typename T>
-void convert_channels(const T* in, std::size_t pixels, const float* scale, const float* offset, float* __restrict out) {
-  for (std::size_t p = 0; p < pixels; ++p) {
-    for (std::size_t c = 0; c < kChannels; ++c) {
-      out[p * kChannels + c] = static_cast<float>(in[p * kChannels + c]) * scale[c] + offset[c];
-    }
+// How a stretch of stored numbers becomes values: by one scale and offset, or by one for each number.
+template <typename T>
+struct Converters {
+  void (*by_one)(const T* in, std::size_t n, float scale, float offset, float* out);
+  void (*by_each)(const T* in, std::size_t n, const float* scale, const float* offset, float* out);
+};
+
+#define MUSTER_VERSION(isa, attributes)                                                                      \
+  namespace isa {                                                                                            \
+  template <typename T>                                                                                      \
+  attributes void by_one(const T* in, std::size_t n, float scale, float offset, float* out) {                \
+    convert_by_one_plain(in, n, scale, offset, out);                                                         \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  attributes void by_each(const T* in, std::size_t n, const float* scale, const float* offset, float* out) { \
+    convert_by_each_plain(in, n, scale, offset, out);                                                        \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  constexpr Converters<T> kConverters{by_one<T>, by_each<T>};                                                \
   }
+MUSTER_VERSION(baseline, )
+#if defined(__x86_64__)
+MUSTER_VERSION(avx2, MUSTER_FOR_AVX2)
+MUSTER_VERSION(avx512, MUSTER_FOR_AVX512)
+#endif
+
+#if defined(__x86_64__)
+// The compiler widens bytes in more steps than it takes.
+namespace avx512 {
+constexpr std::size_t kLanes = 16;
+
+MUSTER_INLINE MUSTER_FOR_AVX512 __m512 widened(const std::uint8_t* in) {
+  constexpr __mmask16 kAll = 0xffff;  // g++ 12 takes the functions without a mask for uses of unset values
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
+  return _mm512_maskz_cvtepi32_ps(kAll, _mm512_maskz_cvtepu8_epi32(kAll, bytes));
 }
+
+template <>
+MUSTER_FOR_AVX512 void by_one(const std::uint8_t* in, std::size_t n, float scale, float offset, float* out) {
+  const std::size_t whole = n / kLanes * kLanes;
+  const __m512 scales = _mm512_set1_ps(scale);
+  const __m512 offsets = _mm512_set1_ps(offset);
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    _mm512_storeu_ps(out + i, _mm512_add_ps(_mm512_mul_ps(widened(in + i), scales), offsets));
+  }
+  convert_by_one_plain(in + whole, n - whole, scale, offset, out + whole);
+}
+
+template <>
+MUSTER_FOR_AVX512 void by_each(const std::uint8_t* in, std::size_t n, const float* scale, const float* offset,
+                               float* out) {
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    const __m512 product = _mm512_mul_ps(widened(in + i), _mm512_loadu_ps(scale + i));
+    _mm512_storeu_ps(out + i, _mm512_add_ps(product, _mm512_loadu_ps(offset + i)));
+  }
+  convert_by_each_plain(in + whole, n - whole, scale + whole, offset + whole, out + whole);
+}
+}  // namespace avx512
+#endif
+
+template <typename T>
+const Converters<T>& converters() {
+#if defined(__x86_64__)
+  if (current_isa() == Isa::kAvx512) return avx512::kConverters<T>;
+  if (current_isa() == Isa::kAvx2) return avx2::kConverters<T>;
+#endif
+  return baseline::kConverters<T>;
+}
+
+// Samples lie anywhere in memory, where nothing in the processor foresees them: each is asked for kAhead samples early,
+// and before a batch is due, the first kFirst of it. More at once would keep everything else from the memory.
+constexpr std::size_t kAhead = 4;
+constexpr std::size_t kFirst = 10;
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kMostPrefetched = 4096;  // of a sample's bytes: the rest is foreseen by then
+
+template <typename T>
+void prefetch_sample(const T* sample, std::size_t n) {
+  const auto* bytes = reinterpret_cast<const char*>(sample);
+  const std::size_t size = std::min(n * sizeof(T), kMostPrefetched);
+  for (std::size_t at = 0; at < size; at += kCacheLine) __builtin_prefetch(bytes + at, 0, 2);
+  __builtin_prefetch(bytes + size - 1, 0, 2);
+  asm volatile("");  // a function that only prefetches does nothing to g++, which then drops its calls
+}
+
+// The samples of some positions, one after the other.
+template <typename T>
+class Rows {
+ public:
+  Rows(const T* stored, std::size_t n, const SampleView& view, std::span<const std::uint32_t> positions)
+      : stored_(stored), n_(n), rows_(view.rows), positions_(positions) {}
+
+  void prefetch_first() const {
+    for (std::size_t i = 0; i < std::min(kFirst, positions_.size()); ++i) prefetch_sample(at(i), n_);
+  }
+  // Also asks for a later one.
+  const T* next() {
+    if (next_ + kAhead < positions_.size()) prefetch_sample(at(next_ + kAhead), n_);
+    return at(next_++);
+  }
+
+ private:
+  const T* at(std::size_t i) const { return stored_ + std::size_t{rows_[positions_[i]]} * n_; }
+
+  const T* stored_;
+  std::size_t n_;
+  std::span<const std::uint32_t> rows_;
+  std::span<const std::uint32_t> positions_;
+  std::size_t next_ = 0;
+};
 
 // How stored numbers become values; one entry, one per channel or one per feature.
 struct Scaling {
@@ -58,21 +169,39 @@ Scaling scaling_of(const Samples& samples) {
   return scaling;
 }
 
-template <typename T>
-void convert(const T* in, const Shape& shape, const Scaling& scaling, float* out) {
-  const std::size_t n = shape.size();
-  switch (scaling.kind) {
-    case Scaling::Kind::kOne:
-      return convert_scalar(in, n, scaling.one_scale, scaling.one_offset, out);
-    case Scaling::Kind::kFeature:
-      return convert_each(in, n, scaling.scale, scaling.offset, out);
-    case Scaling::Kind::kChannel:
-      if (shape.channels == 3) return convert_channels<3>(in, n / 3, scaling.scale, scaling.offset, out);
-      for (std::size_t i = 0; i < n; i += shape.channels) {
-        convert_each(in + i, shape.channels, scaling.scale, scaling.offset, out + i);
-      }
+// The scales of all numbers of a stretch. Those of channels are repeated until they are worth a loop.
+class ScaleLine {
+ public:
+  ScaleLine(const Scaling& scaling, const Shape& shape) : scale_(scaling.scale), offset_(scaling.offset) {
+    length_ = scaling.kind == Scaling::Kind::kFeature ? shape.size() : shape.channels;
+    if (scaling.kind != Scaling::Kind::kChannel || length_ > kRepeated / 2) return;
+    const std::size_t channels = length_;
+    length_ = kRepeated / channels * channels;
+    for (std::size_t i = 0; i < length_; ++i) {
+      repeated_scale_[i] = scaling.scale[i % channels];
+      repeated_offset_[i] = scaling.offset[i % channels];
+    }
+    scale_ = repeated_scale_;
+    offset_ = repeated_offset_;
   }
-}
+  ScaleLine(const ScaleLine&) = delete;
+  ScaleLine& operator=(const ScaleLine&) = delete;
+
+  template <typename T>
+  void convert(const Converters<T>& converters, const T* in, std::size_t n, float* out) const {
+    for (std::size_t at = 0; at < n; at += length_) {
+      converters.by_each(in + at, std::min(length_, n - at), scale_, offset_, out + at);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRepeated = 384;
+  std::size_t length_;
+  const float* scale_;
+  const float* offset_;
+  float repeated_scale_[kRepeated];
+  float repeated_offset_[kRepeated];
+};
 
 // Where pixel (row, column) of the turned image lies in the stored one: at first + row * down + column * right.
 struct Walk {
@@ -171,27 +300,37 @@ void convert_walking(const T* in, const Shape& shape, const Scaling& scaling, co
 }
 
 template <typename T>
+void gather_straight(Rows<T> rows, std::size_t count, const Shape& shape, const Scaling& scaling, float* out) {
+  const std::size_t n = shape.size();
+  const Converters<T>& convert = converters<T>();
+  if (scaling.kind == Scaling::Kind::kOne) {
+    for (std::size_t i = 0; i < count; ++i, out += n) {
+      convert.by_one(rows.next(), n, scaling.one_scale, scaling.one_offset, out);
+    }
+    return;
+  }
+  const ScaleLine line(scaling, shape);
+  for (std::size_t i = 0; i < count; ++i, out += n) line.convert(convert, rows.next(), n, out);
+}
+
+template <typename T>
 void gather_numbers(const T* stored, const SampleView& view, std::span<const std::uint32_t> positions,
                     const Augmentation& augmentation, Stream* stream, float* out) {
   const Samples& samples = *view.samples;
   const Scaling scaling = scaling_of(samples);
   const std::size_t n = samples.shape.size();
-  const bool straight = view.quarter_turns % 4 == 0 && !augmentation.any();
-  if (straight) {
-    for (const std::uint32_t position : positions) {
-      convert(stored + std::size_t{view.rows[position]} * n, samples.shape, scaling, out);
-      out += n;
-    }
-    return;
+  Rows<T> rows(stored, n, view, positions);
+  if (view.quarter_turns % 4 == 0 && !augmentation.any()) {
+    return gather_straight(rows, positions.size(), samples.shape, scaling, out);
   }
   MUSTER_CHECK(view.quarter_turns % 2 == 0 || samples.shape.height == samples.shape.width,
                "a {} x {} image cannot be turned by {} quarters", samples.shape.height, samples.shape.width,
                view.quarter_turns);
   MUSTER_CHECK(!augmentation.any() || stream != nullptr, "augmentation without a random stream");
   const Walk walk = walk_of(samples.shape, view.quarter_turns);
-  for (const std::uint32_t position : positions) {
+  for (std::size_t i = 0; i < positions.size(); ++i, out += n) {
     const Draw drawn = draw(augmentation, stream);
-    const T* in = stored + std::size_t{view.rows[position]} * n;
+    const T* in = rows.next();
     if (samples.shape.channels == 1) {
       convert_walking<1>(in, samples.shape, scaling, walk, drawn, out);
     } else if (samples.shape.channels == 3) {
@@ -199,7 +338,6 @@ void gather_numbers(const T* stored, const SampleView& view, std::span<const std
     } else {
       convert_walking<0>(in, samples.shape, scaling, walk, drawn, out);
     }
-    out += n;
   }
 }
 
@@ -235,6 +373,18 @@ void gather(const SampleView& view, std::span<const std::uint32_t> positions, co
       return gather_numbers(samples.floats.data(), view, positions, augmentation, stream, out);
     case Samples::Storage::kTokens:
       return gather_tokens(view, positions, out);
+  }
+}
+
+void prefetch(const SampleView& view, std::span<const std::uint32_t> positions) {
+  const Samples& samples = *view.samples;
+  switch (samples.storage) {
+    case Samples::Storage::kBytes:
+      return Rows(samples.bytes.data(), samples.shape.size(), view, positions).prefetch_first();
+    case Samples::Storage::kFloats:
+      return Rows(samples.floats.data(), samples.shape.size(), view, positions).prefetch_first();
+    case Samples::Storage::kTokens:
+      return Rows(samples.tokens.data(), samples.shape.width, view, positions).prefetch_first();
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/finite.h"
 #include "base/stopwatch.h"
+#include "data/prefetch.h"
 #include "solver/learning_rate.h"
 
 namespace muster {
@@ -254,6 +255,7 @@ LocalSolver::Walked LocalSolver::walk(const TrainTask& task, const SampleView& v
       } else {
         const Stopwatch gathering(timed(&SolverTimes::gather_s));
         gather(view, chosen, augmentation_, &augment, executor_.input(batch), executor_.labels(batch));
+        prefetch(view, std::span(order_).subspan(at + batch));
       }
       const BatchResult result = fixed ? executor_.train_fixed_rows(chosen, rule) : executor_.train(batch, rule);
       epoch_loss += result.loss_sum;

@@ -1,7 +1,10 @@
+#include <cstring>
 #include <memory>
 
 #include "counted_new.h"
+#include "data/prefetch.h"
 #include "data/samples.h"
+#include "use_isa.h"
 
 namespace muster {
 namespace {
@@ -57,6 +60,59 @@ TEST(Gather, ScalesByOneByChannelAndByFeature) {
       for (std::size_t i = 0; i < samples.shape.size(); ++i) {
         const std::size_t entry = i % entries;
         EXPECT_FLOAT_EQ(batch.values[i], samples.bytes[i] * samples.scale[entry] + samples.offset[entry]);
+      }
+    }
+  }
+}
+
+// value = stored * scale + offset, product and sum rounded one by one.
+float converted(float stored, float scale, float offset) {
+  const volatile float product = stored * scale;
+  return product + offset;
+}
+
+// Every width up to several vectors, so that every remainder of every vectorised loop is met, and channels that repeat
+// within a vector, across vectors, and beyond what a stretch holds.
+TEST(Gather, HasTheBitsOfAPlainLoopOnEveryInstructionSet) {
+  std::vector<Shape> shapes{{28, 28, 1}, {9, 7, 3}, {32, 32, 3}, {5, 3, 16}, {2, 3, 191}, {2, 2, 193}, {1, 2, 1000}};
+  for (std::uint32_t n = 1; n <= 140; ++n) shapes.push_back({1, 1, n});
+  for (std::uint32_t n = 1; n <= 40; ++n) shapes.push_back({1, n, 3});
+  Stream stream({.seed = 3, .purpose = Purpose::kTest});
+  const std::vector<std::uint32_t> rows{6, 3, 0, 5, 1, 2};
+  const std::vector<std::uint32_t> positions{5, 0, 0, 3, 1, 4, 2};
+  for (const Shape& shape : shapes) {
+    const std::size_t n = shape.size();
+    Samples samples = byte_samples(shape, 7);
+    for (std::uint8_t& byte : samples.bytes) byte = static_cast<std::uint8_t>(stream.below(256));
+    for (std::size_t i = 0; i < 7 * n; ++i) samples.floats.push_back(static_cast<float>(stream.normal()));
+    for (const auto storage : {Samples::Storage::kBytes, Samples::Storage::kFloats}) {
+      samples.storage = storage;
+      for (const std::size_t entries : {std::size_t{0}, std::size_t{1}, std::size_t{shape.channels}, n}) {
+        samples.scale.clear();
+        samples.offset.clear();
+        for (std::size_t i = 0; i < entries; ++i) {
+          samples.scale.push_back(static_cast<float>(stream.normal()));
+          samples.offset.push_back(static_cast<float>(stream.normal()));
+        }
+        std::vector<float> expected;
+        for (const std::uint32_t position : positions) {
+          for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t at = rows[position] * n + i;
+            const bool bytes = storage == Samples::Storage::kBytes;
+            const float stored = bytes ? static_cast<float>(samples.bytes[at]) : samples.floats[at];
+            const float scale = entries > 0 ? samples.scale[i % entries] : bytes ? 1.0f / 255.0f : 1.0f;
+            expected.push_back(converted(stored, scale, entries > 0 ? samples.offset[i % entries] : 0.0f));
+          }
+        }
+        for (const Isa isa : available_isas()) {
+          const UseIsa use(isa);
+          const SampleView view{&samples, rows};
+          prefetch(view, positions);
+          const Batch batch = gathered(view, positions);
+          ASSERT_EQ(std::memcmp(batch.values.data(), expected.data(), expected.size() * sizeof(float)), 0)
+              << name(isa) << ", " << shape.height << " x " << shape.width << " x " << shape.channels << ", " << entries
+              << " scales";
+        }
       }
     }
   }
@@ -175,11 +231,18 @@ TEST(Gather, DoesNotAllocate) {
   Samples samples = byte_samples({28, 28, 1}, 4);
   const std::vector<std::uint32_t> rows{0, 1, 2, 3};
   const std::vector<std::uint32_t> positions{3, 1};
-  std::vector<float> values(positions.size() * 784);
+  Samples colours = byte_samples({28, 28, 3}, 4);
+  colours.scale = colours.offset = {0.1f, 0.2f, 0.3f};
+  std::vector<float> values(positions.size() * 3 * 784);
   std::vector<std::int32_t> labels(positions.size());
   Stream stream({.seed = 1});
   const std::size_t before = allocations();
-  gather({&samples, rows}, positions, {}, nullptr, values.data(), labels.data());
+  for (const Isa isa : available_isas()) {
+    const UseIsa use(isa);
+    prefetch({&samples, rows}, positions);
+    gather({&samples, rows}, positions, {}, nullptr, values.data(), labels.data());
+    gather({&colours, rows}, positions, {}, nullptr, values.data(), labels.data());
+  }
   gather({&samples, rows, 1}, positions, {}, nullptr, values.data(), labels.data());
   gather({&samples, rows}, positions, {.crop_padding = 4, .flip = true}, &stream, values.data(), labels.data());
   EXPECT_EQ(allocations(), before);
@@ -191,6 +254,7 @@ TEST(Gather, NoPositionsWriteNothing) {
   const Samples samples = byte_samples({2, 2, 1}, 1);
   const std::vector<std::uint32_t> rows{0};
   gather({&samples, rows}, {}, {}, nullptr, nullptr, nullptr);
+  prefetch({&samples, rows}, {});
 }
 
 }  // namespace
