@@ -140,17 +140,25 @@ def cross_entropy(logits, labels):
     return F.cross_entropy(logits, labels)
 
 
-# network, shape of a sample, classes, batch, samples per client, epochs, learning rate
+# network, shape of a sample, classes, batch, samples per client, epochs, learning rate, whether samples are bytes
 WORKLOADS = {
-    "a": (lambda: Softmax(784, 10), (784,), 10, 10, 60, 20, 0.03),
-    "b": (lambda: Mlp(784, 128, 10), (784,), 10, 10, 60, 20, 0.03),
-    "c": (lambda: Mlp(784, 512, 62), (784,), 62, 10, 60, 20, 0.03),
-    "d": (lambda: Cnn(32, 3, (64, 64), 0, (384, 192), 10), (3, 32, 32), 10, 64, 100, 1, 0.01),
-    "e1": (lambda: Cnn(32, 3, (6, 16), 0, (), 10), (3, 32, 32), 10, 128, 512, 1, 0.05),
-    "e2": (lambda: Cnn(28, 1, (20, 50), 0, (), 10), (1, 28, 28), 10, 128, 512, 1, 0.05),
-    "f": (lambda: Cnn(28, 1, (32, 64), 2, (2048,), 62), (1, 28, 28), 62, 5, 226, 1, 0.01),
-    "g": (lambda: ResNet(3, (16, 32, 64), 10), (3, 32, 32), 10, 32, 320, 1, 0.05),
-    "h": (lambda: Lstm(300, 100, 2), (25, 300), 2, 10, 60, 1, 0.3),
+    "a": (lambda: Softmax(784, 10), (784,), 10, 10, 60, 20, 0.03, False),
+    "a1": (lambda: Softmax(784, 10), (784,), 10, 10, 600, 1, 0.03, True),
+    "a1-32": (lambda: Softmax(784, 10), (784,), 10, 32, 600, 1, 0.03, True),
+    "b": (lambda: Mlp(784, 128, 10), (784,), 10, 10, 60, 20, 0.03, False),
+    "b1": (lambda: Mlp(784, 128, 10), (784,), 10, 10, 600, 1, 0.03, True),
+    "b1-32": (lambda: Mlp(784, 128, 10), (784,), 10, 32, 600, 1, 0.03, True),
+    "c": (lambda: Mlp(784, 512, 62), (784,), 62, 10, 60, 20, 0.03, False),
+    "d": (lambda: Cnn(32, 3, (64, 64), 0, (384, 192), 10), (3, 32, 32), 10, 64, 100, 1, 0.01, False),
+    "e1": (lambda: Cnn(32, 3, (6, 16), 0, (), 10), (3, 32, 32), 10, 128, 512, 1, 0.05, False),
+    "e2": (lambda: Cnn(28, 1, (20, 50), 0, (), 10), (1, 28, 28), 10, 128, 512, 1, 0.05, False),
+    "e2-5": (lambda: Cnn(28, 1, (20, 50), 0, (), 10), (1, 28, 28), 10, 5, 300, 1, 0.05, True),
+    "e2-10": (lambda: Cnn(28, 1, (20, 50), 0, (), 10), (1, 28, 28), 10, 10, 300, 1, 0.05, True),
+    "e3-5": (lambda: Cnn(28, 1, (16, 32), 0, (), 10), (1, 28, 28), 10, 5, 300, 1, 0.05, True),
+    "e3-10": (lambda: Cnn(28, 1, (16, 32), 0, (), 10), (1, 28, 28), 10, 10, 300, 1, 0.05, True),
+    "f": (lambda: Cnn(28, 1, (32, 64), 2, (2048,), 62), (1, 28, 28), 62, 5, 226, 1, 0.01, False),
+    "g": (lambda: ResNet(3, (16, 32, 64), 10), (3, 32, 32), 10, 32, 320, 1, 0.05, False),
+    "h": (lambda: Lstm(300, 100, 2), (25, 300), 2, 10, 60, 1, 0.3, False),
 }
 
 
@@ -200,7 +208,7 @@ def read_npz(path):
 
 def losses(workload, weights, batch, steps):
     """The loss before each of some steps on one batch, from given weights."""
-    make, shape, _, _, _, _, rate = WORKLOADS[workload]
+    make, shape, _, _, _, _, rate, _ = WORKLOADS[workload]
     network = make()
     load_weights(network, read_npz(weights))
     arrays = read_npz(batch)
@@ -222,12 +230,14 @@ class Federation:
     """Clients that load the model, train some epochs of shuffled batches, and are averaged."""
 
     def __init__(self, workload):
-        make, shape, classes, self.batch, self.samples, self.epochs, self.rate = WORKLOADS[workload]
+        make, shape, classes, self.batch, self.samples, self.epochs, self.rate, self.bytes = WORKLOADS[workload]
         size = torch.Size(shape).numel()
         self.clients = max(4, min(50, 50_000_000 // self.samples // size))
         prototypes = torch.randn(classes, *shape)
         self.y = [torch.randint(0, classes, (self.samples,)) for _ in range(self.clients)]
         self.x = [0.3 * torch.randn(self.samples, *shape) + 0.3 * prototypes[y] for y in self.y]
+        if self.bytes:
+            self.x = [x.clamp_(-1, 1).add_(1).mul_(127.5).to(torch.uint8) for x in self.x]
         self.network = make()
         self.weights = [p for p in self.network.parameters() if p.requires_grad]
         self.model = [p.detach().clone() for p in self.weights]
@@ -254,6 +264,8 @@ class Federation:
             order = torch.randperm(self.samples)
             x = self.x[self.next][order]
             y = self.y[self.next][order]
+            if self.bytes:
+                x = x.float().mul_(2 / 255).sub_(1)
             for xs, ys in zip(x.split(self.batch), y.split(self.batch)):
                 step(xs, ys)
         with torch.no_grad():

@@ -48,6 +48,15 @@ Result<double> BenchFederation::train_for(double seconds) {
   }
 }
 
+Result<double> BenchFederation::gather_share(double seconds) {
+  SolverTimes times;
+  federation_->solver(0).set_times(&times);
+  const auto rate = train_for(seconds);
+  federation_->solver(0).set_times(nullptr);
+  if (!rate) return rate;
+  return times.gather_s / times.train_s;
+}
+
 Result<double> BenchFederation::train_rounds_for(double seconds) {
   std::uint64_t trained = 0;
   const double start = wall_seconds();

@@ -21,6 +21,9 @@ class BenchFederation {
   // Trains clients one after the other until `seconds` of processor time have passed. Returns samples per second.
   [[nodiscard]] Result<double> train_for(double seconds);
 
+  // Trains in the same way; returns the share of the time that goes into making batches of stored samples.
+  [[nodiscard]] Result<double> gather_share(double seconds);
+
   // Trains whole rounds on all workers until `seconds` of wall time have passed. Returns samples per second.
   [[nodiscard]] Result<double> train_rounds_for(double seconds);
 

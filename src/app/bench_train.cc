@@ -107,6 +107,7 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
   }
   row.ours = rate_of(ours);
   row.gflops = row.ours->median * useful_flops(*network) / 1e9;
+  MUSTER_ASSIGN(row.gather_share, federation->gather_share(plan.seconds));
   for (std::size_t mode = 0; reference && mode < std::size(kModes); ++mode) {
     const Rate rate = rate_of(theirs[mode]);
     if (row.reference && row.reference->median >= rate.median) continue;

@@ -34,6 +34,7 @@ struct TrainBenchRow {
   std::optional<Rate> reference;     // in its better mode
   std::string reference_mode;
   double gflops = 0;
+  double gather_share = 0;  // of our time, for batches of stored samples
 
   [[nodiscard]] std::optional<double> ratio() const;
 };

@@ -37,6 +37,8 @@ Json to_json(const TrainBenchRow& row, double peak_gflops) {
   json["wanted_ratio"] = row.workload.wanted_ratio;
   json["gflops"] = row.ours ? Json(row.gflops) : Json();
   json["roofline_share"] = row.ours ? Json(row.gflops / peak_gflops) : Json();
+  json["gather_share"] = row.ours ? Json(row.gather_share) : Json();
+  json["wanted_gather_share"] = or_null(row.workload.most_gathering);
   json["checked"] = !row.wrong;
   return json;
 }
@@ -63,18 +65,19 @@ Json to_json(const TrainBenchReport& report) {
 void print_table(const TrainBenchReport& report) {
   fmt::print("one core, {}, {:.0f} GFLOP/s at most; reference: {}\n", report.isa, report.peak_gflops,
              report.reference.empty() ? "none" : fmt::format("{}, BLAS {}", report.reference, report.reference_blas));
-  fmt::print("{:<3} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>8} {:>9}\n", "", "", "samples/s", "reference", "mode",
-             "ratio", "want", "GFLOP/s", "roofline");
+  fmt::print("{:<5} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>8} {:>9} {:>8}\n", "", "", "samples/s", "reference",
+             "mode", "ratio", "want", "GFLOP/s", "roofline", "gather");
   for (const TrainBenchRow& row : report.rows) {
     if (!row.ours) {
-      fmt::print("{:<3} {:<26} wrong: {}\n", row.workload.name, row.workload.summary, row.wrong.value_or(""));
+      fmt::print("{:<5} {:<26} wrong: {}\n", row.workload.name, row.workload.summary, row.wrong.value_or(""));
       continue;
     }
-    fmt::print("{:<3} {:<26} {:>11.0f} {:>11} {:<8} {:>6} {:>6} {:>8.1f} {:>7.0f} %\n", row.workload.name,
-               row.workload.summary, row.ours->median,
-               row.reference ? fmt::format("{:.0f}", row.reference->median) : "-",
-               row.reference ? row.reference_mode : "-", row.reference ? fmt::format("{:.2f}", *row.ratio()) : "-",
-               row.workload.wanted_ratio, row.gflops, 100 * row.gflops / report.peak_gflops);
+    fmt::print(
+        "{:<5} {:<26} {:>11.0f} {:>11} {:<8} {:>6} {:>6} {:>8.1f} {:>7.0f} % {:>6.1f} %{}\n", row.workload.name,
+        row.workload.summary, row.ours->median, row.reference ? fmt::format("{:.0f}", row.reference->median) : "-",
+        row.reference ? row.reference_mode : "-", row.reference ? fmt::format("{:.2f}", *row.ratio()) : "-",
+        row.workload.wanted_ratio, row.gflops, 100 * row.gflops / report.peak_gflops, 100 * row.gather_share,
+        row.workload.most_gathering ? fmt::format(" (want {} % at most)", 100 * *row.workload.most_gathering) : "");
   }
   if (report.two_workers) {
     const TwoWorkers& two = *report.two_workers;
@@ -105,7 +108,8 @@ Status bench_train(const Arguments& arguments) {
 void add_bench_train_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();
   Command command = bench.add_command("train", "Samples per second of one core, compared with plain PyTorch");
-  command.add_option("--workload", arguments->workloads, "Some of a,b,c,d,e1,e2,f,g,h; default: all");
+  command.add_option("--workload", arguments->workloads,
+                     "Some, separated by commas, of " + workload_names() + "; default: all");
   command.add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
       .between(0.01, 3600)
       .show_default();

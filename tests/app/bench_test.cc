@@ -30,7 +30,7 @@ TEST(BenchCsv, ReadsWhatItWroteAndTellsItsSpeed) {
 }
 
 TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {
-  for (const std::string_view name : {"b", "e1"}) {
+  for (const std::string_view name : {"b", "b1-32", "e1"}) {
     const Workload chosen = workload(name);
     const auto network = make_network(chosen.model, chosen.shape, chosen.classes).value();
     const auto data = make_workload_data(chosen).value();
@@ -52,6 +52,24 @@ TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {
       }
     }
   }
+}
+
+TEST(BenchWorkload, BytesStandForTheSameSamplesAsFloats) {
+  Workload chosen = workload("a1");
+  const BenchBatch bytes = first_batch(chosen, *make_workload_data(chosen).value());
+  chosen.storage = Samples::Storage::kFloats;
+  const BenchBatch floats = first_batch(chosen, *make_workload_data(chosen).value());
+  EXPECT_EQ(bytes.labels, floats.labels);
+  ASSERT_EQ(bytes.rows.size(), floats.rows.size());
+  for (std::size_t i = 0; i < bytes.rows.size(); ++i) {
+    ASSERT_NEAR(bytes.rows[i], std::clamp(floats.rows[i], -1.0f, 1.0f), 1.0f / 127) << i;
+  }
+}
+
+TEST(BenchWorkload, EveryOneIsChosenByItsName) {
+  EXPECT_EQ(choose_workloads("").value().size(), workloads().size());
+  for (const Workload& each : workloads()) EXPECT_EQ(workload(each.name).name, each.name);
+  EXPECT_THAT(choose_workloads("a,a2").error().message, HasSubstr(workload_names()));
 }
 
 TEST(BenchCheck, LossesMustFallAndAgree) {
@@ -118,18 +136,22 @@ class BenchCommand : public testing::Test {
 };
 
 TEST_F(BenchCommand, TrainWithoutAReferenceReportsOurs) {
-  const Finished finished = bench({"train", "--workload", "a,e1", "--seconds", "0.05", "--no-reference", "--json"});
+  const Finished finished =
+      bench({"train", "--workload", "a,a1,e3-5", "--seconds", "0.05", "--no-reference", "--json"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto json = nlohmann::json::parse(finished.out);
   EXPECT_TRUE(json["isa"].is_string());
   EXPECT_GT(json["peak_gflops"], 0);
-  ASSERT_EQ(json["workloads"].size(), 2u);
+  ASSERT_EQ(json["workloads"].size(), 3u);
   EXPECT_EQ(json["workloads"][0]["workload"], "a");
+  EXPECT_TRUE(json["workloads"][0]["wanted_gather_share"].is_null());
+  EXPECT_EQ(json["workloads"][1]["wanted_gather_share"], 0.15);
   for (const auto& row : json["workloads"]) {
     EXPECT_EQ(row["checked"], true);
-    for (const char* field : {"samples_per_s", "gflops", "roofline_share", "wanted_ratio"}) {
+    for (const char* field : {"samples_per_s", "gflops", "roofline_share", "wanted_ratio", "gather_share"}) {
       EXPECT_GT(row[field], 0) << field;
     }
+    EXPECT_LT(row["gather_share"], 1);
     for (const char* field : {"reference_samples_per_s", "reference_mode", "ratio"}) {
       EXPECT_TRUE(row[field].is_null()) << field;
     }
@@ -139,7 +161,7 @@ TEST_F(BenchCommand, TrainWithoutAReferenceReportsOurs) {
 }
 
 TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
-  const Finished finished = bench({"train", "--workload", "a", "--seconds", "0.05", "--json"});
+  const Finished finished = bench({"train", "--workload", "a1", "--seconds", "0.05", "--json"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto json = nlohmann::json::parse(finished.out);
   const auto& row = json["workloads"][0];
