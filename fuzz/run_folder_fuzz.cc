@@ -27,7 +27,7 @@ std::filesystem::path scratch_folder() {
   return path;
 }
 
-FolderContent interrupted_run(const Composition& composition) {
+FolderContent interrupted_run(const NamedSettings& composition) {
   Recipe recipe;
   recipe.name = "small";
   const std::vector<std::string> tiny{
@@ -53,7 +53,7 @@ FolderContent interrupted_run(const Composition& composition) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<FolderContent> runs = [] {
     std::vector<FolderContent> made;
-    for (const Composition& composition : kCompositions) made.push_back(interrupted_run(composition));
+    for (const NamedSettings& composition : kCompositions) made.push_back(interrupted_run(composition));
     return made;
   }();
   if (size < 2) return 0;

@@ -48,6 +48,28 @@ while read -r path; do
   fault "$path:1: the name says nothing, want the one idea the file holds"
 done < <(find src | grep -E '(^|[/_])(utils?|common|helpers?|managers?|impl)([_.][^/]*)?$')
 
+# A type has one definition. The linker keeps one copy of the members of two that share a name, and the other's objects
+# break it. So names are given once over all headers, and what only one .cc knows is in its unnamed namespace.
+while read -r message; do
+  fault "$message"
+done < <(find src tests -name '*.h' -o -name '*.cc' | sort | xargs -r awk '
+  FNR == 1 || /^}  \/\/ namespace$/ { unnamed = 0 }
+  /^namespace \{/ { unnamed = 1 }
+  !unnamed && /^(template <.*> )?(struct|class|union|enum) / && !/^[^{]*;/ {
+    name = $0
+    sub(/^(template <.*> )?(struct|class|union|enum class|enum) (\[\[[a-z]*\]\] )?/, "", name)
+    if (name !~ /^[A-Za-z_0-9]+( final)?( :| \{|:?$)/) next  # a member of another type, or a specialisation
+    sub(/[^A-Za-z_0-9].*/, "", name)
+    place = FILENAME ":" FNR
+    if (FILENAME ~ /\.cc$/) {
+      print place ": " name " is defined in a .cc, want it in an unnamed namespace"
+    } else if (name in first) {
+      print place ": " name " is defined in " first[name] ", too; want another name"
+    } else {
+      first[name] = place
+    }
+  }')
+
 # Text that has no place in the repository: unfinished work, and paths of somebody's machine.
 # The patterns are split so that they do not find themselves.
 readonly unfinished='\<(TO''DO|FIX''ME)\>'

@@ -59,6 +59,19 @@ touch "$folder/tree/src/data/simple.h" "$folder/tree/src/data/commonality.h"
 expect 0 ''
 
 sound_tree
+printf 'struct A;\nstruct A {\n};\nstruct A::B {\n};\ntemplate <>\nstruct A<int> {\n};\n' >"$folder/tree/src/base/a.h"
+printf 'class A;\nclass C final : public A {\n};\n' >"$folder/tree/tests/data/c.h"
+printf 'namespace {\nstruct A {\n};\n}  // namespace\nstruct A::D {};\n' >"$folder/tree/src/data/c.cc"
+expect 0 ''
+for definition in 'struct A {' 'struct A {};' 'class [[nodiscard]] A {' 'class A final : public B {' 'enum class A {' 'enum A : int {' 'class A :'; do
+  printf '%s\n' "$definition" >"$folder/tree/tests/base/d.h"
+  expect 1 'tests/base/d.h:1: A is defined in src/base/a.h:2, too'
+  rm "$folder/tree/tests/base/d.h"
+done
+printf 'struct E {\n};\n' >>"$folder/tree/src/data/c.cc"
+expect 1 'src/data/c.cc:6: E is defined in a .cc'
+
+sound_tree
 printf '\n// TO''DO: later\n' >>"$folder/tree/src/base/a.cc"
 expect 1 'src/base/a.cc:4: unfinished work'
 

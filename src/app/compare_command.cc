@@ -155,7 +155,7 @@ void add_compare_command(Command program, Ranks* ranks) {
       "Finished runs are not run again and interrupted ones go on, so the same line with another format only prints.");
   command.set_action([arguments, command]() mutable -> Status {
     MUSTER_TRY(check_arguments(*arguments));
-    TableOptions options{.tail = arguments->last};
+    ComparisonTableOptions options{.tail = arguments->last};
     if (!arguments->targets.empty()) {
       MUSTER_ASSIGN(options.targets, parse_targets("--targets", arguments->targets));
     }

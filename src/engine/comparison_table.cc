@@ -118,7 +118,7 @@ SeedSpread spread_of(const std::vector<std::optional<double>>& values) {
   return spread;
 }
 
-ComparisonTable tabulate(const Comparison& comparison, const TableOptions& options) {
+ComparisonTable tabulate(const Comparison& comparison, const ComparisonTableOptions& options) {
   MUSTER_CHECK(!comparison.rows.empty(), "no rows");
   ComparisonTable table{
       .task = options.task, .seeds = comparison.seeds, .tail = options.tail, .notes = comparison.notes};

@@ -65,7 +65,7 @@ struct ComparisonTable {
   std::vector<std::string> notes;
 };
 
-struct TableOptions {
+struct ComparisonTableOptions {
   std::string task;
   // Empty: half, 80 %, 95 % and all of what the first method reaches in the end, in the mean over seeds, rounded down
   // to hundredths of a per cent; a note says so.
@@ -74,7 +74,7 @@ struct TableOptions {
 };
 
 // Precondition: the comparison was not interrupted and has a row.
-[[nodiscard]] ComparisonTable tabulate(const Comparison& comparison, const TableOptions& options);
+[[nodiscard]] ComparisonTable tabulate(const Comparison& comparison, const ComparisonTableOptions& options);
 
 [[nodiscard]] SeedSpread spread_of(const std::vector<std::optional<double>>& values);
 

@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Cli : public CommandLine {
+class Cli : public CommandLineTest {
  protected:
   // `run` on small generated data, with further words.
   Words small_run(const Words& more) const {

@@ -16,7 +16,7 @@ namespace muster {
 
 using Words = std::vector<std::string>;
 
-class CommandLine : public testing::Test {
+class CommandLineTest : public testing::Test {
  protected:
   Finished muster(Words words) const {
     words.insert(words.begin(), MUSTER_BINARY);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Compare : public CommandLine {
+class Compare : public CommandLineTest {
  protected:
   std::string runs() const { return (scratch_.path() / "runs").string(); }
   // Methods and options after the word, on a small task.

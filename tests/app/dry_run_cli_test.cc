@@ -9,7 +9,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class DryRun : public CommandLine {
+class DryRun : public CommandLineTest {
  protected:
   Words words(const Words& more) const {
     Words all{"run",

@@ -13,7 +13,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-class Group : public CommandLine {
+class Group : public CommandLineTest {
  protected:
   // Thirty clients of five classes, each with much of two of them; every second on the other edge.
   std::string labels() const {

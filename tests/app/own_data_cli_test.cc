@@ -155,7 +155,7 @@ OwnTable frame() {
   return text.with("sold", "agent", {"data.categorical=[\"postcode\"]"});
 }
 
-class OwnData : public CommandLine {
+class OwnData : public CommandLineTest {
  protected:
   std::string runs() const { return (scratch_.path() / "runs").string(); }
   nlohmann::json run(const OwnTable& table, const std::string& path) const {

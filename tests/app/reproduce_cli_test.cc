@@ -10,7 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class Reproduce : public CommandLine {
+class Reproduce : public CommandLineTest {
  protected:
   std::string out() const { return (scratch_.path() / "out").string(); }
   nlohmann::json smoke(const std::string& target) const {

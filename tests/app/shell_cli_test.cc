@@ -17,7 +17,7 @@ bool installed(const char* program) {
   return std::system(fmt::format("command -v {} > /dev/null 2>&1", program).c_str()) == 0;
 }
 
-class Shell : public CommandLine {
+class Shell : public CommandLineTest {
  protected:
   // What bash offers for the last of these words.
   std::vector<std::string> completed(const Words& words) const {

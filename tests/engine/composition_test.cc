@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-class EveryComposition : public SimulationTest, public testing::WithParamInterface<Composition> {
+class EveryComposition : public SimulationTest, public testing::WithParamInterface<NamedSettings> {
  protected:
   static Recipe small_with(const Settings& more = {}) {
     Settings settings = GetParam().settings;

@@ -8,15 +8,15 @@
 
 namespace muster {
 
-struct Composition {
+struct NamedSettings {
   const char* name;
   std::vector<std::string> settings;
 };
-inline std::ostream& operator<<(std::ostream& out, const Composition& composition) {
+inline std::ostream& operator<<(std::ostream& out, const NamedSettings& composition) {
   return out << composition.name;
 }
 
-inline const std::vector<Composition> kCompositions{
+inline const std::vector<NamedSettings> kCompositions{
     {"plain", {}},
     {"prox", {"local.objective=prox", "local.mu=0.5"}},
     {"control-variate", {"local.objective=control-variate", "aggregation.global=control-variate"}},

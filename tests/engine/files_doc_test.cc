@@ -87,7 +87,7 @@ class FilesDoc : public SimulationTest {
 };
 
 TEST_F(FilesDoc, NamesEveryFieldThatIsWritten) {
-  for (const Composition& composition : kCompositions) {
+  for (const NamedSettings& composition : kCompositions) {
     Settings settings = composition.settings;
     settings.push_back("rounds=3");
     collect(images(settings));

@@ -21,7 +21,7 @@ constexpr std::uint32_t kInputs = 16;
 class HostileFolderTest : public SimulationTest {
  protected:
   // What the run of a composition leaves when it is interrupted after two rounds of four.
-  FolderContent interrupted(const Composition& composition) {
+  FolderContent interrupted(const NamedSettings& composition) {
     std::atomic<bool> interrupt{false};
     SimulationOptions o = options();
     o.interrupt = &interrupt;
@@ -39,7 +39,7 @@ class HostileFolderTest : public SimulationTest {
   }
 };
 
-class AnyCompositionsFolder : public HostileFolderTest, public testing::WithParamInterface<Composition> {};
+class AnyCompositionsFolder : public HostileFolderTest, public testing::WithParamInterface<NamedSettings> {};
 
 INSTANTIATE_TEST_SUITE_P(, AnyCompositionsFolder, testing::ValuesIn(kCompositions),
                          [](const auto& test) { return test_name(test.param.name); });

@@ -60,7 +60,7 @@ inline std::ostream& operator<<(std::ostream& out, const Stored& stored) {
 // Of one instruction set.
 inline std::vector<Stored> all_stored(Isa isa) {
   std::vector<Stored> all;
-  for (const Composition& composition : kCompositions) {
+  for (const NamedSettings& composition : kCompositions) {
     all.push_back({composition.name, [&composition] { return small(composition.settings); }, isa});
   }
   for (const BuiltInRecipe& built_in : built_in_recipes()) {
