@@ -1,3 +1,4 @@
+#include "data/error_text.h"
 #include "data/readers/cifar.h"
 #include "scratch_folder.h"
 
@@ -15,10 +16,6 @@ Bytes record(const Bytes& labels) {
     for (int pixel = 0; pixel < 1024; ++pixel) bytes.push_back(static_cast<std::uint8_t>(pixel * 3 + channel));
   }
   return bytes;
-}
-
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
 }
 
 TEST(CifarReader, TurnsPlanesIntoPixels) {

@@ -17,7 +17,7 @@ FoundDialect dialect_of(std::string_view text, const CsvDialectOptions& options 
   EXPECT_TRUE(found) << found.error().message;
   return found ? *std::move(found) : FoundDialect{};
 }
-std::string error_of(std::string_view text, const CsvDialectOptions& options) {
+std::string dialect_error(std::string_view text, const CsvDialectOptions& options) {
   const auto decoded = decode_text(text);
   const auto found = find_dialect(decoded->buffer.text(), options);
   return found ? "no error" : found.error().message;
@@ -52,9 +52,9 @@ TEST(CsvDialect, FindsTheDecimalMark) {
 }
 
 TEST(CsvDialect, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(error_of("a,b\n", {.delimiter = "x"}), "data.delimiter: 'x', want \",\", \";\", \"tab\" or \"|\"");
-  EXPECT_EQ(error_of("a,b\n", {.decimal = "x"}), "data.decimal: 'x', want point or comma");
-  EXPECT_THAT(error_of("a,b\n", {.decimal = "comma"}), HasSubstr("delimited by commas"));
+  EXPECT_EQ(dialect_error("a,b\n", {.delimiter = "x"}), "data.delimiter: 'x', want \",\", \";\", \"tab\" or \"|\"");
+  EXPECT_EQ(dialect_error("a,b\n", {.decimal = "x"}), "data.decimal: 'x', want point or comma");
+  EXPECT_THAT(dialect_error("a,b\n", {.decimal = "comma"}), HasSubstr("delimited by commas"));
 }
 
 }  // namespace

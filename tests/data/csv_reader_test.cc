@@ -1,3 +1,4 @@
+#include "data/error_text.h"
 #include "data/readers/csv.h"
 #include "scratch_folder.h"
 
@@ -10,9 +11,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
-}
 std::string csv_error(std::string_view text, const TableOptions& options = {}) {
   return error_of(parse_csv(text, options));
 }

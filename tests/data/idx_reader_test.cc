@@ -2,6 +2,7 @@
 #include <numeric>
 #include <set>
 
+#include "data/error_text.h"
 #include "data/readers/idx.h"
 #include "scratch_folder.h"
 
@@ -25,10 +26,6 @@ Bytes idx(std::uint8_t type, const std::vector<std::uint32_t>& dims, const Bytes
 
 const Bytes kImages = idx(8, {2, 2, 3}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
 const Bytes kLabels = idx(8, {2}, {4, 9});
-
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
-}
 
 TEST(IdxReader, ReadsEveryElementType) {
   const Bytes i16 = idx(0x0b, {2}, {0xff, 0xfe, 0x01, 0x02});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "data/error_text.h"
 #include "data/readers/glove.h"
 #include "data/readers/leaf.h"
 #include "scratch_folder.h"
@@ -11,9 +12,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
-}
 std::string leaf_error(std::string_view json) {
   return error_of(parse_leaf(json));
 }

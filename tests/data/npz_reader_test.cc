@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/error_text.h"
+#include "data/little_endian.h"
 #include "data/prepared_rows.h"
 #include "data/readers/npy.h"
 #include "data/readers/npz.h"
@@ -16,14 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Bytes = std::vector<std::uint8_t>;
-
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
-}
-
-void put(Bytes& bytes, std::uint64_t value, int width) {
-  for (int i = 0; i < width; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-}
 
 template <typename T>
 Bytes raw(const std::vector<T>& values) {

@@ -9,6 +9,7 @@
 
 #include "data/raw_data.h"
 #include "data/stored_data.h"
+#include "data/view_rows.h"
 
 namespace muster {
 namespace {
@@ -54,7 +55,7 @@ std::uint32_t classes_held(const Division& division, std::uint32_t client, const
   return held;
 }
 
-std::string error_of(RawData raw, const DataOptions& options) {
+std::string division_error(RawData raw, const DataOptions& options) {
   const auto data = divide_among_clients(std::move(raw), options, kSeed, "toy");
   return data.ok() ? "" : data.error().message;
 }
@@ -419,7 +420,7 @@ TEST(LabelGroups, CanBeWrittenOut) {
     options.partition = "label-groups";
     options.clients = 4;
     if (std::string(bad) == "1+") continue;  // a trailing plus adds nothing
-    EXPECT_THAT(error_of({.train = samples}, options), HasSubstr("data.label-groups")) << bad;
+    EXPECT_THAT(division_error({.train = samples}, options), HasSubstr("data.label-groups")) << bad;
   }
 }
 
@@ -507,9 +508,10 @@ TEST(Natural, PicksClientsAndBoundsTheirSamples) {
   EXPECT_EQ(data->train_count({0}), 10u);
   EXPECT_EQ(data->train_count({1}), 12u);
   options.clients = 3;
-  EXPECT_EQ(error_of(with_owners(), options),
+  EXPECT_EQ(division_error(with_owners(), options),
             "data.clients: 3, but the source has only 2 clients with 6 or more training samples");
-  EXPECT_THAT(error_of({.train = balanced(2, 4)}, {.partition = "natural"}), HasSubstr("needs a source with clients"));
+  EXPECT_THAT(division_error({.train = balanced(2, 4)}, {.partition = "natural"}),
+              HasSubstr("needs a source with clients"));
 }
 
 // Twenty writers with ten rows each, one after the other.
@@ -521,10 +523,6 @@ RawData writers() {
     raw.train_clients.insert(raw.train_clients.end(), 10, o);
   }
   return raw;
-}
-
-std::vector<std::uint32_t> rows_of(const SampleView& view) {
-  return {view.rows.begin(), view.rows.end()};
 }
 
 TEST(Natural, PicksRandomClientsAndRandomRowsOfThem) {
@@ -731,7 +729,8 @@ TEST(Exemplars, LeaveTheTestSets) {
   }
   EXPECT_EQ(tests, 88u);
   options.exemplars = 200;
-  EXPECT_THAT(error_of({.train = balanced(4, 50)}, options), HasSubstr("data.exemplars: 200, but class 0 has only"));
+  EXPECT_THAT(division_error({.train = balanced(4, 50)}, options),
+              HasSubstr("data.exemplars: 200, but class 0 has only"));
 }
 
 TEST(Edges, AreContiguousEqualBlocks) {
@@ -749,7 +748,7 @@ TEST(Edges, AreContiguousEqualBlocks) {
   std::ranges::sort(sizes);
   EXPECT_EQ(sizes, (std::vector<std::uint32_t>{3, 3, 4}));
   options.edges = 11;
-  EXPECT_EQ(error_of({.train = balanced(10, 10)}, options), "data.edges: 11, want 1..10 (the clients)");
+  EXPECT_EQ(division_error({.train = balanced(10, 10)}, options), "data.edges: 11, want 1..10 (the clients)");
 }
 
 TEST(Errors, NameTheKeyTheValueAndWhatIsAccepted) {
@@ -757,7 +756,7 @@ TEST(Errors, NameTheKeyTheValueAndWhatIsAccepted) {
   const auto with = [&](auto change) {
     DataOptions options;
     change(options);
-    return error_of(raw, options);
+    return division_error(raw, options);
   };
   EXPECT_EQ(with([](auto& o) { o.clients = 101; }),
             "data.clients: 101, want at most 100 (the training samples of toy)");
@@ -777,8 +776,9 @@ TEST(Errors, NameTheKeyTheValueAndWhatIsAccepted) {
             "data.clients: 10, want a multiple of rotations = 4");
   EXPECT_EQ(with([](auto& o) { o.partition = "rotations", o.rotations = 3; }), "data.rotations: 3, want 1, 2 or 4");
   EXPECT_THAT(with([](auto& o) { o.partition = "shards", o.imbalance = true; }), HasSubstr("data.imbalance"));
-  EXPECT_THAT(error_of({.train = balanced(10, 10, {1, 1, 4})}, {.partition = "rotations"}), HasSubstr("square images"));
-  EXPECT_THAT(error_of({}, {}), HasSubstr("no training samples"));
+  EXPECT_THAT(division_error({.train = balanced(10, 10, {1, 1, 4})}, {.partition = "rotations"}),
+              HasSubstr("square images"));
+  EXPECT_THAT(division_error({}, {}), HasSubstr("no training samples"));
 }
 
 TEST(Summary, CountsClientsWithoutSamples) {

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Preparation table() {
+Preparation coloured_table() {
   return {.source = "csv",
           .shape = {1, 1, 3},
           .scale = {0.1f, 1, 1},
@@ -39,7 +39,7 @@ Preparation images() {
           .classes = {"cat", "dog"}};
 }
 
-std::string error_of(std::string_view json) {
+std::string preparation_error(std::string_view json) {
   const auto parsed = parse_preparation(json);
   return parsed ? std::string("no error") : parsed.error().message;
 }
@@ -51,9 +51,9 @@ TEST(Preparation, IsTheSameAfterWritingAndReading) {
                         .classes = {"0", "1"},
                         .tokens = TokenKind::kWords,
                         .vocabulary = {"a", "the"}};
-  Preparation dropping = table();
+  Preparation dropping = coloured_table();
   dropping.drops_missing = true;
-  for (const Preparation& preparation : {table(), images(), sentences, dropping, Preparation{}}) {
+  for (const Preparation& preparation : {coloured_table(), images(), sentences, dropping, Preparation{}}) {
     const auto back = parse_preparation(to_json(preparation));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, preparation) << to_json(preparation);
@@ -61,41 +61,44 @@ TEST(Preparation, IsTheSameAfterWritingAndReading) {
 }
 
 TEST(Preparation, NamesFeatures) {
-  EXPECT_THAT(feature_names(table()), ElementsAre("age", "colour=dark red", "colour=gr\"ün\n"));
+  EXPECT_THAT(feature_names(coloured_table()), ElementsAre("age", "colour=dark red", "colour=gr\"ün\n"));
   EXPECT_EQ(feature_names(images()), std::vector<std::string>(3072));
 }
 
 TEST(Preparation, RefusesWhatItDidNotWrite) {
-  EXPECT_THAT(error_of(""), HasSubstr("not JSON"));
-  EXPECT_THAT(error_of("{"), HasSubstr("not JSON"));
-  EXPECT_THAT(error_of("[]"), HasSubstr("want an object"));
-  EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("not JSON"));
-  EXPECT_THAT(error_of(R"({"source":7})"), HasSubstr("source: want text"));
-  EXPECT_THAT(error_of(R"({"storage":"bits"})"), HasSubstr("storage: an unknown word"));
-  EXPECT_THAT(error_of(R"({"shape":[1,2]})"), HasSubstr("shape: want height"));
-  EXPECT_THAT(error_of(R"({"shape":[1,0,2]})"), HasSubstr("shape: want three"));
-  EXPECT_THAT(error_of(R"({"shape":[1,-1,2]})"), HasSubstr("shape: want three"));
-  EXPECT_THAT(error_of(R"({"shape":[65536,65536,65536]})"), HasSubstr("shape: want three"));
-  EXPECT_THAT(error_of(R"({"scale":[1e39],"offset":[0]})"), HasSubstr("scale: want finite"));
-  EXPECT_THAT(error_of(R"({"scale":[1]})"), HasSubstr("offset: want as many"));
-  EXPECT_THAT(error_of(R"({"scale":[1,2],"offset":[0,0]})"), HasSubstr("scale: want one number"));
-  EXPECT_THAT(error_of(R"({"scale":["1"]})"), HasSubstr("scale: want a list of numbers"));
-  EXPECT_THAT(error_of(R"({"classes":["a","a"]})"), HasSubstr("classes: a name comes twice"));
-  EXPECT_THAT(error_of(R"({"classes":[1]})"), HasSubstr("classes: want a list of texts"));
-  EXPECT_THAT(error_of(R"({"delimiter":"ab"})"), HasSubstr("delimiter"));
-  EXPECT_THAT(error_of(R"({"delimiter":"a"})"), HasSubstr("delimiter"));
-  EXPECT_THAT(error_of(R"({"missing":"keep"})"), HasSubstr("missing: an unknown word"));
-  EXPECT_THAT(error_of(R"({"columns":{}})"), HasSubstr("columns: want a list"));
-  EXPECT_THAT(error_of(R"({"columns":[3]})"), HasSubstr("columns[0].: want an object"));
-  EXPECT_THAT(error_of(R"({"columns":[{"kind":"number"}]})"), HasSubstr("columns[0].name: missing"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"},{"name":"a"}],"shape":[1,1,2]})"), HasSubstr("column comes twice"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"}],"label":"a"})"), HasSubstr("column comes twice"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a"}],"shape":[1,1,2]})"), HasSubstr("columns: want as many features"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","kind":"one-hot"}]})"), HasSubstr("needs at least one"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","categories":["x"]}]})"), HasSubstr("a column of numbers has none"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","kind":"one-hot","categories":["x"],"fill":1}]})"),
+  EXPECT_THAT(preparation_error(""), HasSubstr("not JSON"));
+  EXPECT_THAT(preparation_error("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(preparation_error("[]"), HasSubstr("want an object"));
+  EXPECT_THAT(preparation_error(std::string(100000, '[')), HasSubstr("not JSON"));
+  EXPECT_THAT(preparation_error(R"({"source":7})"), HasSubstr("source: want text"));
+  EXPECT_THAT(preparation_error(R"({"storage":"bits"})"), HasSubstr("storage: an unknown word"));
+  EXPECT_THAT(preparation_error(R"({"shape":[1,2]})"), HasSubstr("shape: want height"));
+  EXPECT_THAT(preparation_error(R"({"shape":[1,0,2]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(preparation_error(R"({"shape":[1,-1,2]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(preparation_error(R"({"shape":[65536,65536,65536]})"), HasSubstr("shape: want three"));
+  EXPECT_THAT(preparation_error(R"({"scale":[1e39],"offset":[0]})"), HasSubstr("scale: want finite"));
+  EXPECT_THAT(preparation_error(R"({"scale":[1]})"), HasSubstr("offset: want as many"));
+  EXPECT_THAT(preparation_error(R"({"scale":[1,2],"offset":[0,0]})"), HasSubstr("scale: want one number"));
+  EXPECT_THAT(preparation_error(R"({"scale":["1"]})"), HasSubstr("scale: want a list of numbers"));
+  EXPECT_THAT(preparation_error(R"({"classes":["a","a"]})"), HasSubstr("classes: a name comes twice"));
+  EXPECT_THAT(preparation_error(R"({"classes":[1]})"), HasSubstr("classes: want a list of texts"));
+  EXPECT_THAT(preparation_error(R"({"delimiter":"ab"})"), HasSubstr("delimiter"));
+  EXPECT_THAT(preparation_error(R"({"delimiter":"a"})"), HasSubstr("delimiter"));
+  EXPECT_THAT(preparation_error(R"({"missing":"keep"})"), HasSubstr("missing: an unknown word"));
+  EXPECT_THAT(preparation_error(R"({"columns":{}})"), HasSubstr("columns: want a list"));
+  EXPECT_THAT(preparation_error(R"({"columns":[3]})"), HasSubstr("columns[0].: want an object"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"kind":"number"}]})"), HasSubstr("columns[0].name: missing"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a"},{"name":"a"}],"shape":[1,1,2]})"),
+              HasSubstr("column comes twice"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a"}],"label":"a"})"), HasSubstr("column comes twice"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a"}],"shape":[1,1,2]})"),
+              HasSubstr("columns: want as many features"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a","kind":"one-hot"}]})"), HasSubstr("needs at least one"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a","categories":["x"]}]})"),
+              HasSubstr("a column of numbers has none"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a","kind":"one-hot","categories":["x"],"fill":1}]})"),
               HasSubstr("fill: want the index"));
-  EXPECT_THAT(error_of(R"({"columns":[{"name":"a","fill":"x"}]})"), HasSubstr("fill: want a finite number"));
+  EXPECT_THAT(preparation_error(R"({"columns":[{"name":"a","fill":"x"}]})"), HasSubstr("fill: want a finite number"));
 }
 
 }  // namespace

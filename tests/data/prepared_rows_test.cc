@@ -29,7 +29,7 @@ Preparation table(std::optional<double> fill = std::nullopt) {
           .split = "part"};
 }
 
-std::string error_of(std::string_view text, const Preparation& preparation = table()) {
+std::string row_error(std::string_view text, const Preparation& preparation = table()) {
   const auto rows = prepare_table(text, preparation);
   return rows ? "no error" : rows.error().message;
 }
@@ -55,9 +55,9 @@ TEST(PreparedRows, LabelsAreThoseOfTraining) {
   EXPECT_THAT(rows->samples.labels, ElementsAre(1, 0));
   EXPECT_THAT(rows->clients, IsEmpty());
   EXPECT_THAT(rows->notes, IsEmpty());
-  EXPECT_EQ(error_of("age,city,b,sick\n1,Ulm,2,no\n1,Ulm,2,yess\n"),
+  EXPECT_EQ(row_error("age,city,b,sick\n1,Ulm,2,no\n1,Ulm,2,yess\n"),
             "line 3, column 'sick': 'yess' is not among the 2 classes of the training rows; is 'yes' meant?");
-  EXPECT_THAT(error_of("age,city,b,sick\n1,Ulm,2,no\n1,Ulm,2,\n"), HasSubstr("line 3, column 'sick': missing label"));
+  EXPECT_THAT(row_error("age,city,b,sick\n1,Ulm,2,no\n1,Ulm,2,\n"), HasSubstr("line 3, column 'sick': missing label"));
   const auto none = prepare_table("age,city,b,sick\n1,Ulm,2,?\n", table());
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->has_labels);
@@ -72,8 +72,8 @@ TEST(PreparedRows, FillsAsInTraining) {
   const auto rows = prepare_table("age,city,b\n,NA,?\n", table(7.5));
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_THAT(rows->samples.floats, ElementsAre(7.5f, 0, 1, 7.5f));
-  EXPECT_THAT(error_of("age,city,b\n1,Ulm,1\n1,,1\n"), HasSubstr("line 3, column 'city': missing value ('')"));
-  EXPECT_THAT(error_of("age,city,b\n1,Ulm,1\nNA,Ulm,1\n"), HasSubstr("line 3, column 'age': missing value ('NA')"));
+  EXPECT_THAT(row_error("age,city,b\n1,Ulm,1\n1,,1\n"), HasSubstr("line 3, column 'city': missing value ('')"));
+  EXPECT_THAT(row_error("age,city,b\n1,Ulm,1\nNA,Ulm,1\n"), HasSubstr("line 3, column 'age': missing value ('NA')"));
 }
 
 TEST(PreparedRows, LeavesRowsOutAsInTraining) {
@@ -96,26 +96,26 @@ TEST(PreparedRows, LeavesRowsOutAsInTraining) {
   ASSERT_TRUE(whole) << whole.error().message;
   EXPECT_FALSE(whole->has_labels);
   EXPECT_THAT(whole->notes, IsEmpty());
-  EXPECT_EQ(error_of("age,city,b\n1,Bonn,\n1,Bonn,2\n", dropping),
+  EXPECT_EQ(row_error("age,city,b\n1,Bonn,\n1,Bonn,2\n", dropping),
             "line 3, column 'city': 'Bonn' is not among the 2 values of the training rows");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,\n1,,2\n", dropping),
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm,\n1,,2\n", dropping),
             "each of the 2 rows has a missing value, and the model was trained with data.missing = \"drop\"");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,x\n", dropping), "line 2, column 'b': 'x' is not a number");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,1\n1,,x\n", dropping), "line 3, column 'b': 'x' is not a number");
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm,x\n", dropping), "line 2, column 'b': 'x' is not a number");
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm,1\n1,,x\n", dropping), "line 3, column 'b': 'x' is not a number");
 }
 
 TEST(PreparedRows, NamesTheFirstFaultByLine) {
-  EXPECT_EQ(error_of("age,citi,b\n1,Ulm,2\n"),
+  EXPECT_EQ(row_error("age,citi,b\n1,Ulm,2\n"),
             "line 1: no column 'city', which the model was trained with; is 'citi' meant?");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,2\n1,Bonn,2\n"),
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm,2\n1,Bonn,2\n"),
             "line 3, column 'city': 'Bonn' is not among the 2 values of the training rows");
-  EXPECT_EQ(error_of("age,city,b\n1,Bonn,2\nx,Ulm,2\n"),
+  EXPECT_EQ(row_error("age,city,b\n1,Bonn,2\nx,Ulm,2\n"),
             "line 2, column 'city': 'Bonn' is not among the 2 values of the training rows");
-  EXPECT_EQ(error_of("age,city,b\n\n\"x\ny\",Ulm,2\n"), "line 3, column 'age': 'x\\ny' is not a number");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm,inf\n"), "line 2, column 'b': 'inf', want a number from -3.4e38 to 3.4e38");
-  EXPECT_EQ(error_of("age,city,b\n1,Ulm\n"), "line 2: 2 cells, the header has 3 columns");
-  EXPECT_EQ(error_of("age,city,b\n"), "no rows after the header");
-  EXPECT_EQ(error_of(""), "empty file, want a header row");
+  EXPECT_EQ(row_error("age,city,b\n\n\"x\ny\",Ulm,2\n"), "line 3, column 'age': 'x\\ny' is not a number");
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm,inf\n"), "line 2, column 'b': 'inf', want a number from -3.4e38 to 3.4e38");
+  EXPECT_EQ(row_error("age,city,b\n1,Ulm\n"), "line 2: 2 cells, the header has 3 columns");
+  EXPECT_EQ(row_error("age,city,b\n"), "no rows after the header");
+  EXPECT_EQ(row_error(""), "empty file, want a header row");
 }
 
 // A file that does not show its decimal mark is read with the run's; a comma further down decides.

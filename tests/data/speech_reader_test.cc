@@ -4,6 +4,8 @@
 #include <map>
 #include <numbers>
 
+#include "data/error_text.h"
+#include "data/little_endian.h"
 #include "data/readers/speech.h"
 #include "scratch_folder.h"
 
@@ -15,15 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Bytes = std::vector<std::uint8_t>;
 
-std::string error_of(const auto& result) {
-  return result ? std::string("no error") : result.error().message;
-}
-
-void put(Bytes& bytes, std::uint32_t value, int width) {
-  for (int i = 0; i < width; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-}
-
-void put(Bytes& bytes, std::string_view text) {
+void put_text(Bytes& bytes, std::string_view text) {
   bytes.insert(bytes.end(), text.begin(), text.end());
 }
 
@@ -36,9 +30,9 @@ struct Format {
 
 Bytes wav(const Format& format, const Bytes& samples) {
   Bytes bytes;
-  put(bytes, "RIFF");
+  put_text(bytes, "RIFF");
   put(bytes, static_cast<std::uint32_t>(36 + samples.size()), 4);
-  put(bytes, "WAVEfmt ");
+  put_text(bytes, "WAVEfmt ");
   put(bytes, 16, 4);
   put(bytes, format.tag, 2);
   put(bytes, format.channels, 2);
@@ -46,7 +40,7 @@ Bytes wav(const Format& format, const Bytes& samples) {
   put(bytes, format.rate * format.channels * format.bits / 8, 4);
   put(bytes, format.channels * format.bits / 8, 2);
   put(bytes, format.bits, 2);
-  put(bytes, "data");
+  put_text(bytes, "data");
   put(bytes, static_cast<std::uint32_t>(samples.size()), 4);
   bytes.insert(bytes.end(), samples.begin(), samples.end());
   return bytes;

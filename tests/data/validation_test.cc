@@ -6,6 +6,7 @@
 #include <set>
 
 #include "data/stored_data.h"
+#include "data/view_rows.h"
 
 namespace muster {
 namespace {
@@ -22,18 +23,14 @@ RawData rows(std::uint32_t count) {
   return raw;
 }
 
-std::unique_ptr<FederatedData> divided(RawData raw, const DataOptions& options) {
+std::unique_ptr<FederatedData> divided_rows(RawData raw, const DataOptions& options) {
   auto data = divide_among_clients(std::move(raw), options, 7, "rows");
   EXPECT_TRUE(data) << data.error().message;
   return data ? *std::move(data) : nullptr;
 }
 
-std::vector<std::uint32_t> rows_of(const SampleView& view) {
-  return {view.rows.begin(), view.rows.end()};
-}
-
 TEST(Validation, IsNothingByDefault) {
-  const auto data = divided(rows(100), {.clients = 10});
+  const auto data = divided_rows(rows(100), {.clients = 10});
   SampleBuffer buffer;
   EXPECT_EQ(data->validation_count({3}), 0u);
   EXPECT_EQ(data->validation({3}, buffer).size(), 0u);
@@ -42,9 +39,9 @@ TEST(Validation, IsNothingByDefault) {
 
 TEST(Validation, TakesRowsFromTheTrainingPartAlone) {
   DataOptions options{.clients = 10};
-  const auto without = divided(rows(1000), options);
+  const auto without = divided_rows(rows(1000), options);
   options.validation_fraction = 0.2;
-  const auto with = divided(rows(1000), options);
+  const auto with = divided_rows(rows(1000), options);
   SampleBuffer buffer;
   std::vector<std::uint32_t> all;
   for (std::uint32_t k = 0; k < 10; ++k) {
@@ -66,7 +63,7 @@ TEST(Validation, NeverTakesAClientsLastRow) {
   RawData raw = rows(3);
   raw.train_clients = {0, 1, 1};
   raw.client_names = {"a", "b"};
-  const auto data = divided(std::move(raw), {.test_fraction = 0.0, .validation_fraction = 0.9});
+  const auto data = divided_rows(std::move(raw), {.test_fraction = 0.0, .validation_fraction = 0.9});
   EXPECT_EQ(data->train_count({0}), 1u);
   EXPECT_EQ(data->validation_count({0}), 0u);
   EXPECT_EQ(data->train_count({1}), 1u);
@@ -79,7 +76,7 @@ TEST(Validation, OfCopiedRowsIsHeldOutBeforeTheyAreCopied) {
     DataOptions options{.partition = "rotated-copies", .clients = 8};
     options.test_fraction = test_fraction;
     options.validation_fraction = 0.25;
-    const auto data = divided(rows(200), options);
+    const auto data = divided_rows(rows(200), options);
     SampleBuffer buffer;
     std::set<std::uint32_t> trained, validated, tested;
     for (std::uint32_t k = 0; k < data->clients(); ++k) {
@@ -126,7 +123,7 @@ TEST(Notes, TellOfClassesThatOnlyTestRowsHave) {
   raw.test = raw.train;
   raw.test.labels[4] = 2;
   raw.preparation.classes = {"cat", "dog", "fox\n"};
-  const auto data = divided(std::move(raw), {.clients = 2});
+  const auto data = divided_rows(std::move(raw), {.clients = 2});
   ASSERT_EQ(data->notes().size(), 1u);
   EXPECT_EQ(data->notes()[0], "1 of 3 classes is in test rows but in no training row: 'fox\\n'");
   EXPECT_EQ(data->class_name(1), "dog");

@@ -155,7 +155,7 @@ TEST_F(GroupedRun, ChoosingCostsEveryModelOnceDown) {
 TEST_F(GroupedRun, ChoosingByLossFindsPlantedClusters) {
   std::uint32_t found = 0;
   for (const char* seed : {"seed=1", "seed=2", "seed=3", "seed=4", "seed=5", "seed=6"}) {
-    const RunSummary summary = run(recipe_of({kSmall,
+    const RunSummary summary = run(recipe_of({kSmallRun,
                                               {"data.source=blobs", "data.partition=rotations", "data.rotations=2",
                                                "data.test-fraction=0.2", "plan.sample-clients=1.0", "rounds=15", seed},
                                               kByLoss,

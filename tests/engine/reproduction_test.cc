@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const char* const kSettings = R"(
+const char* const kBlobSettings = R"(
 [[setting]]
 name = "blobs"
 title = "Blobs"
@@ -27,7 +27,7 @@ data.samples-min = 20
 data.samples-max = 40
 local.learning-rate = 0.1
 )";
-const char* const kTarget = R"(
+const char* const kBlobTarget = R"(
 title = "T"
 says = "S"
 settings = ["blobs"]
@@ -75,7 +75,7 @@ class ReproductionTest : public testing::Test {
     return result.ok() ? *result : Reproduction{};
   }
   static Target parsed() {
-    auto target = parse_target({.name = "p-t", .toml = kTarget}, {.name = "p", .toml = kSettings});
+    auto target = parse_target({.name = "p-t", .toml = kBlobTarget}, {.name = "p", .toml = kBlobSettings});
     EXPECT_TRUE(target.ok()) << target.error().message;
     return std::move(target).value();
   }

@@ -128,7 +128,7 @@ TEST_F(SimulationTest, SequentialSingletonsAreParallelSingletons) {
 }
 
 TEST_F(SimulationTest, CentralisedIsOneClientWithEverything) {
-  const RunSummary summary = run(recipe_of({kSmall,
+  const RunSummary summary = run(recipe_of({kSmallRun,
                                             {"data.source=blobs", "data.partition=iid", "data.clients=1",
                                              "data.samples-max=3000", "data.samples-min=3000", "rounds=10"}}));
   EXPECT_EQ(summary.clients, 1u);
@@ -167,8 +167,8 @@ TEST_F(SimulationTest, DivergenceIsAResult) {
 TEST_F(SimulationTest, EvaluationBesideTrainingChangesNothingInTheRecord) {
   const Settings both{"evaluation.on=both", "data.test-fraction=0.2", "data.source=blobs", "data.partition=dirichlet",
                       "data.alpha=0.3"};
-  const RunSummary beside = run(recipe_of({kSmall, both, {"checkpoint-every=100"}}), 2);
-  const RunSummary after = run(recipe_of({kSmall, both, {"checkpoint-every=1"}}), 2);
+  const RunSummary beside = run(recipe_of({kSmallRun, both, {"checkpoint-every=100"}}), 2);
+  const RunSummary after = run(recipe_of({kSmallRun, both, {"checkpoint-every=1"}}), 2);
   EXPECT_EQ(beside.signature, after.signature);
   auto of = [](const RunSummary& summary) {
     std::vector<nlohmann::json> rounds = lines(summary.dir / "rounds.jsonl");
@@ -184,8 +184,8 @@ TEST_F(SimulationTest, EvaluationBesideTrainingChangesNothingInTheRecord) {
 TEST_F(SimulationTest, DivergenceStopsTheRunInTheSameRoundHoweverItIsSaved) {
   // One step of this rate makes weights whose products overflow, and nothing but an evaluation notices.
   const Settings wild{"local.learning-rate=1e25", "local.steps=1", "local.batch-size=100", "rounds=50"};
-  const RunSummary beside = run(recipe_of({kSmall, {"data.source=blobs"}, wild, {"checkpoint-every=100"}}));
-  const RunSummary after = run(recipe_of({kSmall, {"data.source=blobs"}, wild, {"checkpoint-every=1"}}));
+  const RunSummary beside = run(recipe_of({kSmallRun, {"data.source=blobs"}, wild, {"checkpoint-every=100"}}));
+  const RunSummary after = run(recipe_of({kSmallRun, {"data.source=blobs"}, wild, {"checkpoint-every=1"}}));
   EXPECT_EQ(beside.stopped, StopReason::kDiverged);
   EXPECT_EQ(after.stopped, StopReason::kDiverged);
   EXPECT_EQ(beside.rounds, after.rounds);

@@ -27,18 +27,18 @@ inline Recipe recipe_of(std::initializer_list<Settings> lists) {
   return recipe;
 }
 
-inline const Settings kSmall{
+inline const Settings kSmallRun{
     "data.clients=12",     "data.samples-min=60",     "data.samples-max=120",  "model.name=mlp", "model.hidden=[16]",
     "local.batch-size=16", "local.learning-rate=0.1", "plan.sample-clients=5", "rounds=6",       "checkpoint-every=2"};
 
 // A federation of a dozen clients on generated data: quick to make, and different for every client.
 inline Recipe small(const Settings& settings = {}) {
-  return recipe_of({kSmall, {"data.source=synthetic", "data.test-fraction=0.1"}, settings});
+  return recipe_of({kSmallRun, {"data.source=synthetic", "data.test-fraction=0.1"}, settings});
 }
 
 // The same on generated images, which a good model classifies well.
 inline Recipe images(const Settings& settings = {}) {
-  return recipe_of({kSmall, {"data.source=blobs", "data.partition=dirichlet", "data.alpha=0.3"}, settings});
+  return recipe_of({kSmallRun, {"data.source=blobs", "data.partition=dirichlet", "data.alpha=0.3"}, settings});
 }
 
 inline std::vector<nlohmann::json> json_lines(const std::filesystem::path& file) {

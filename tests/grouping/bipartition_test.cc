@@ -4,7 +4,7 @@
 namespace muster {
 namespace {
 
-const Rows<float> kWorked = rows_of({{1, 0}, {0.9f, 0.2f}, {-1, 0.1f}, {-0.8f, -0.1f}});
+const Rows<float> kWorkedUpdates = rows_of({{1, 0}, {0.9f, 0.2f}, {-1, 0.1f}, {-0.8f, -0.1f}});
 
 // Thresholds under which every group that is not of one direction is split.
 constexpr double kAnyMean = 1e9;
@@ -14,17 +14,17 @@ TEST(Bipartition, SplitsTheWorkedUpdates) {
   for (const char* const linkage : {"", "single", "complete"}) {
     const GroupingOptions options{
         .method = "bipartition", .linkage = linkage, .epsilon_mean = 0.056, .epsilon_max = 1.0};
-    EXPECT_EQ(groups_by(options, kWorked), (Lists{{0, 1}, {2, 3}})) << linkage;
+    EXPECT_EQ(groups_by(options, kWorkedUpdates), (Lists{{0, 1}, {2, 3}})) << linkage;
   }
 }
 
 TEST(Bipartition, SaysWhyItDoesNotSplitAndBothLengths) {
   std::vector<std::string> notes;
-  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.05, .epsilon_max = 0.0}, kWorked, &notes),
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_mean = 0.05, .epsilon_max = 0.0}, kWorkedUpdates, &notes),
             (Lists{{0, 1, 2, 3}}));
   EXPECT_EQ(notes, std::vector<std::string>{"no split, the mean update is not shorter than epsilon-mean = 0.05 (length "
                                             "of the mean update 0.0559, of the longest 1.005)"});
-  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_max = 1.1}, kWorked, &notes), (Lists{{0, 1, 2, 3}}));
+  EXPECT_EQ(groups_by({.method = "bipartition", .epsilon_max = 1.1}, kWorkedUpdates, &notes), (Lists{{0, 1, 2, 3}}));
   EXPECT_EQ(notes, std::vector<std::string>{"no split, no update is longer than epsilon-max = 1.1 (length of the mean "
                                             "update 0.0559, of the longest 1.005)"});
   const GroupingOptions any{.method = "bipartition", .epsilon_mean = kAnyMean, .epsilon_max = kAnyLength};
@@ -87,11 +87,11 @@ TEST(Bipartition, TakesZeroUpdatesAsUnlikeAll) {
 }
 
 TEST(Bipartition, RefusesImpossibleKeys) {
-  EXPECT_EQ(complaint({.method = "bipartition", .linkage = "ward"}, kWorked),
+  EXPECT_EQ(complaint({.method = "bipartition", .linkage = "ward"}, kWorkedUpdates),
             "grouping.linkage: \"ward\", want single | complete");
-  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_mean = -0.1}, kWorked),
+  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_mean = -0.1}, kWorkedUpdates),
             "grouping.epsilon-mean: -0.1, want >= 0");
-  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_max = std::nan("")}, kWorked),
+  EXPECT_EQ(complaint({.method = "bipartition", .epsilon_max = std::nan("")}, kWorkedUpdates),
             "grouping.epsilon-max: nan, want >= 0");
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/isa.h"
+#include "compare_fractions.h"
 #include "dirichlet_clients.h"
 #include "grouping/groupers.h"
 #include "grouping/label_spread.h"
@@ -14,18 +15,6 @@ namespace {
 
 using Counts = std::vector<std::uint32_t>;
 using Lists = std::vector<Counts>;
-
-// a / b against c / d without products.
-int compare_fractions(uint128 a, uint128 b, uint128 c, uint128 d) {
-  for (int sign = 1;; sign = -sign) {
-    if (a / b != c / d) return a / b < c / d ? -sign : sign;
-    a %= b;
-    c %= d;
-    if (a == 0 || c == 0) return a == c ? 0 : (a == 0 ? -sign : sign);
-    std::swap(a, b);
-    std::swap(c, d);
-  }
-}
 
 // The definition, group sums computed afresh for every candidate. The bound is numerator / 8.
 Lists reference_groups(const RowsView<std::uint32_t>& labels, std::uint32_t min_size, std::uint32_t bound_eighths,

@@ -76,6 +76,15 @@ inline std::vector<std::vector<std::uint32_t>> member_lists(const Grouping& grou
   return lists;
 }
 
+// Who is with whom, or a failure of the test.
+inline std::vector<std::vector<std::uint32_t>> grouped(const GroupingOptions& options, const GroupingInput& input,
+                                                       std::uint64_t seed = 1) {
+  const auto formed = form_groups(options, input, {.seed = seed});
+  EXPECT_TRUE(formed) << formed.error().message;
+  if (!formed) return {};
+  return member_lists(formed->grouping);
+}
+
 // The clients in another order: client i is what client order[i] was.
 inline LabelledClients reordered(const LabelledClients& clients, std::span<const std::uint32_t> order) {
   LabelledClients made{.labels = Rows<std::uint32_t>(clients.labels.count(), clients.labels.width), .samples = {}};

@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-const Rows<float> kWorked = rows_of({{0}, {0.2f}, {0.5f}, {3}, {3.4f}});
+const Rows<float> kWorkedPoints = rows_of({{0}, {0.2f}, {0.5f}, {3}, {3.4f}});
 const std::vector<std::uint32_t> kSamples{300, 100, 200, 400, 50};
 
 Lists voted(const Rows<float>& vectors, const std::vector<std::uint32_t>& samples, const GroupingOptions& keys = {}) {
@@ -21,7 +21,7 @@ Lists voted(const Rows<float>& vectors, const std::vector<std::uint32_t>& sample
 }
 
 TEST(GapVoting, HoldsTheWorkedElection) {
-  const Votes votes = cast_votes(l2_distances(kWorked), kSamples, 0.15, true);
+  const Votes votes = cast_votes(l2_distances(kWorkedPoints), kSamples, 0.15, true);
   EXPECT_EQ(votes.head, (std::vector<std::uint32_t>{0, 0, 0, 3, 3}));
   ASSERT_EQ(votes.heads, (std::vector<std::uint32_t>{0, 3}));
   const double wanted[5][2] = {{1.5, 0}, {0.5, 0}, {1, 0}, {0, 16.0 / 9}, {0, 2.0 / 9}};
@@ -29,11 +29,11 @@ TEST(GapVoting, HoldsTheWorkedElection) {
     for (std::size_t h = 0; h < 2; ++h) EXPECT_NEAR(votes.scores.row(n)[h], wanted[n][h], 1e-12) << n << " " << h;
   }
   EXPECT_EQ(elect(votes), (Lists{{0, 1, 2}, {3, 4}}));
-  EXPECT_EQ(voted(kWorked, kSamples), (Lists{{0, 1, 2}, {3, 4}}));
+  EXPECT_EQ(voted(kWorkedPoints, kSamples), (Lists{{0, 1, 2}, {3, 4}}));
 }
 
 TEST(GapVoting, ElectsTheLowestClientOfEqualSize) {
-  const Votes votes = cast_votes(l2_distances(kWorked), std::vector<std::uint32_t>(5, 100), 0.15, true);
+  const Votes votes = cast_votes(l2_distances(kWorkedPoints), std::vector<std::uint32_t>(5, 100), 0.15, true);
   EXPECT_EQ(votes.head, (std::vector<std::uint32_t>{0, 0, 0, 3, 3}));
 }
 
@@ -64,12 +64,12 @@ TEST(GapVoting, ABrokenModelChangesNothingForTheOthers) {
 }
 
 TEST(GapVoting, CountsEveryVoteAlikeIfNotWeighted) {
-  const Votes votes = cast_votes(l2_distances(kWorked), kSamples, 0.15, false);
+  const Votes votes = cast_votes(l2_distances(kWorkedPoints), kSamples, 0.15, false);
   const double wanted[5][2] = {{3, 0}, {3, 0}, {3, 0}, {0, 2}, {0, 2}};
   for (std::uint32_t n = 0; n < 5; ++n) {
     for (std::size_t h = 0; h < 2; ++h) EXPECT_EQ(votes.scores.row(n)[h], wanted[n][h]) << n << " " << h;
   }
-  EXPECT_EQ(voted(kWorked, kSamples, {.weighted = false}), (Lists{{0, 1, 2}, {3, 4}}));
+  EXPECT_EQ(voted(kWorkedPoints, kSamples, {.weighted = false}), (Lists{{0, 1, 2}, {3, 4}}));
 }
 
 TEST(GapVoting, ConnectsHeadsThatFollowOtherHeads) {
@@ -145,9 +145,9 @@ TEST(GapVoting, SeesNoGapInFewOrEqualModels) {
   EXPECT_EQ(voted(rows_of({{0}, {9}}), {5, 6}), (Lists{{0, 1}}));
   EXPECT_EQ(voted(rows_of({{4}}), {5}), (Lists{{0}}));
   EXPECT_EQ(voted(Rows<float>(6, 3), std::vector<std::uint32_t>(6, 1), {.min_gap = 0.0}).size(), 1u);
-  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = 1.5}, kWorked),
+  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = 1.5}, kWorkedPoints),
             "grouping.min-gap: 1.5, want a number >= 0 and < 1");
-  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = std::nan("")}, kWorked),
+  EXPECT_EQ(complaint({.method = "gap-voting", .min_gap = std::nan("")}, kWorkedPoints),
             "grouping.min-gap: nan, want a number >= 0 and < 1");
 }
 

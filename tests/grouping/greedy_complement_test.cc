@@ -71,12 +71,6 @@ Clients clients_from(const std::vector<std::vector<double>>& rows, std::uint32_t
   return made;
 }
 
-Lists grouped(const GroupingOptions& options, const GroupingInput& input, std::uint64_t seed = 1) {
-  const auto formed = form_groups(options, input, {.seed = seed});
-  EXPECT_TRUE(formed) << formed.error().message;
-  return formed ? member_lists(formed->grouping) : Lists{};
-}
-
 Stream method_stream(std::uint64_t seed) {
   return Stream({.seed = seed, .purpose = Purpose::kGrouping, .round = 1});
 }

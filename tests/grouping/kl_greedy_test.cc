@@ -26,7 +26,7 @@ long double penalised(const LabelledClients& clients, const std::vector<std::uin
   return sum;
 }
 
-Lists direct(const LabelledClients& clients, std::uint32_t min_size) {
+Lists direct_kl_groups(const LabelledClients& clients, std::uint32_t min_size) {
   const auto count = static_cast<std::uint32_t>(clients.samples.size());
   Lists groups(count / min_size);
   for (std::uint32_t g = 0; g < groups.size(); ++g) groups[g].push_back(g);
@@ -56,7 +56,7 @@ Lists direct(const LabelledClients& clients, std::uint32_t min_size) {
   return groups;
 }
 
-Lists grouped(const LabelledClients& clients, std::uint32_t min_size) {
+Lists kl_groups(const LabelledClients& clients, std::uint32_t min_size) {
   const auto formed = form_groups({.method = "kl-greedy", .min_size = min_size}, clients.input(), {});
   EXPECT_TRUE(formed) << formed.error().message;
   return formed ? member_lists(formed->grouping) : Lists{};
@@ -67,7 +67,8 @@ TEST(KlGreedy, IsTheDirectGreedy) {
     const double alpha = seed % 3 == 0 ? 1.0 : 0.1;
     const LabelledClients clients = dirichlet_clients(40, 10, alpha, 20, 200, seed);
     for (const std::uint32_t min_size : {3u, 5u, 13u}) {
-      EXPECT_EQ(grouped(clients, min_size), direct(clients, min_size)) << "seed " << seed << " min-size " << min_size;
+      EXPECT_EQ(kl_groups(clients, min_size), direct_kl_groups(clients, min_size))
+          << "seed " << seed << " min-size " << min_size;
     }
   }
 }
@@ -76,7 +77,7 @@ TEST(KlGreedy, IsTheDirectGreedyWhereTiesAbound) {
   // One class per client and few different sizes: most steps are ties.
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const LabelledClients clients = one_class_clients(36, 6, seed);
-    EXPECT_EQ(grouped(clients, 4), direct(clients, 4)) << "seed " << seed;
+    EXPECT_EQ(kl_groups(clients, 4), direct_kl_groups(clients, 4)) << "seed " << seed;
   }
 }
 
@@ -84,20 +85,20 @@ TEST(KlGreedy, TiesGoToTheLowestClientThenTheLowestGroup) {
   // Clients 0 and 1 open the groups. 2 and 3 fit either group alike: 2 is first and takes group 0, which leaves 3 the
   // other.
   const LabelledClients clients = clients_of(2, {4, 0, 4, 0, 0, 4, 0, 4});
-  EXPECT_EQ(grouped(clients, 2), (Lists{{0, 2}, {1, 3}}));
+  EXPECT_EQ(kl_groups(clients, 2), (Lists{{0, 2}, {1, 3}}));
 }
 
 TEST(KlGreedy, AGroupThatBecomesAsGoodAsAnotherIsPreferredIfItIsLower) {
   // 2 would rather join 1 = (4, 8, 0) than 0 = (4, 0, 0), until 3 makes group 0 the same as group 1.
   const LabelledClients clients = clients_of(3, {4, 0, 0, 4, 8, 0, 4, 0, 0, 0, 8, 0});
-  EXPECT_EQ(grouped(clients, 2), (Lists{{0, 2, 3}}));
+  EXPECT_EQ(kl_groups(clients, 2), (Lists{{0, 2, 3}}));
 }
 
 TEST(KlGreedy, AMissingClassCountsAsOne) {
   // Group 0 = (9, 1, 0), group 1 = (5, 0, 0). Client 2 = (0, 0, 1) fills one class of either: the change of the
   // divergence decides. Client 3 = (0, 5, 5) fills two of group 1 and one of group 0.
   const LabelledClients clients = clients_of(3, {9, 1, 0, 5, 0, 0, 0, 0, 1, 0, 5, 5});
-  EXPECT_EQ(grouped(clients, 2), (Lists{{0, 2}, {1, 3}}));
+  EXPECT_EQ(kl_groups(clients, 2), (Lists{{0, 2}, {1, 3}}));
 }
 
 TEST(KlGreedy, GivesUpGroupsThatStaySmall) {
@@ -112,13 +113,13 @@ TEST(KlGreedy, GivesUpGroupsThatStaySmall) {
 
 TEST(KlGreedy, DoesNotDependOnTheOrderOfTheClientsThatJoin) {
   const LabelledClients clients = dirichlet_clients(60, 10, 0.4, 100, 400, 9);
-  const Lists groups = grouped(clients, 6);
+  const Lists groups = kl_groups(clients, 6);
   std::vector<std::uint32_t> order(60);
   std::iota(order.begin(), order.end(), 0u);
   Stream stream({.seed = 3});
   for (int turn = 0; turn < 5; ++turn) {
     stream.shuffle(std::span(order).subspan(10));  // the first ten open the groups
-    EXPECT_EQ(renamed(grouped(reordered(clients, order), 6), order), groups);
+    EXPECT_EQ(renamed(kl_groups(reordered(clients, order), 6), order), groups);
   }
 }
 
@@ -136,8 +137,8 @@ TEST(KlGreedy, SaysWhatIsImpossible) {
 TEST(KlGreedy, TakesClientsWhoseLabelsWereNotCounted) {
   LabelledClients clients = clients_of(2, {4, 0, 0, 0, 0, 4, 0, 0});
   clients.samples = {4, 4, 4, 4};
-  EXPECT_EQ(grouped(clients, 4), (Lists{{0, 1, 2, 3}}));
-  EXPECT_FALSE(grouped(clients, 1).empty());
+  EXPECT_EQ(kl_groups(clients, 4), (Lists{{0, 1, 2, 3}}));
+  EXPECT_FALSE(kl_groups(clients, 1).empty());
 }
 
 }  // namespace

@@ -16,12 +16,6 @@ LabelledClients kinds(std::uint32_t clients, std::uint32_t classes) {
   return made;
 }
 
-Lists grouped(const GroupingOptions& options, const GroupingInput& input, std::uint64_t seed) {
-  const auto formed = form_groups(options, input, {.seed = seed});
-  EXPECT_TRUE(formed) << formed.error().message;
-  return formed ? member_lists(formed->grouping) : Lists{};
-}
-
 TEST(KMeansDeal, EveryGroupHasOneOfEachKind) {
   const LabelledClients clients = kinds(20, 4);
   const GroupingOptions options{.method = "kmeans-deal", .max_clients = 4};

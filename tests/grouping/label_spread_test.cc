@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "compare_fractions.h"
 #include "grouping/quality.h"
 
 namespace muster {
@@ -60,18 +61,6 @@ TEST(LabelSpread, GramFormOfAGroup) {
     }
   }
   EXPECT_NEAR(qcid_of(spread, 3), pairs / (total * total) - 1.0 / 3, 1e-15);
-}
-
-// a / b against c / d by Euclid's algorithm: no product, so nothing can overflow.
-int compare_fractions(uint128 a, uint128 b, uint128 c, uint128 d) {
-  for (int sign = 1;; sign = -sign) {
-    if (a / b != c / d) return a / b < c / d ? -sign : sign;
-    a %= b;
-    c %= d;
-    if (a == 0 || c == 0) return a == c ? 0 : (a == 0 ? -sign : sign);
-    std::swap(a, b);
-    std::swap(c, d);
-  }
 }
 
 TEST(LabelSpread, OrdersExactlyAtAnySize) {

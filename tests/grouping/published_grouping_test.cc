@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-constexpr std::uint64_t kDraws = 200;
+constexpr std::uint64_t kGroupings = 200;
 // The largest deviation measured over all 14 points is 0.055.
 constexpr double kTolerance = 0.06;
 
@@ -28,11 +28,11 @@ struct Measured {
 template <typename Group>
 Measured measure(Group group) {
   Measured sum;
-  for (std::uint64_t seed = 1; seed <= kDraws; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kGroupings; ++seed) {
     const LabelledClients clients = dirichlet_clients(33, 10, 0.1, 20, 200, seed);
     const Grouping grouping = group(clients, seed);
-    sum.mean_size += group_sizes(grouping).mean / kDraws;
-    sum.cov += judge_groups(group_counts(grouping, clients.labels)).cov_mean / kDraws;
+    sum.mean_size += group_sizes(grouping).mean / kGroupings;
+    sum.cov += judge_groups(group_counts(grouping, clients.labels)).cov_mean / kGroupings;
   }
   return sum;
 }

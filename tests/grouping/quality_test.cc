@@ -8,29 +8,29 @@
 namespace muster {
 namespace {
 
-using Counts = std::vector<std::uint64_t>;
+using GroupCounts = std::vector<std::uint64_t>;
 
 TEST(Quality, CoefficientOfVariationIsStandardDeviationOverMean) {
-  EXPECT_NEAR(coefficient_of_variation(Counts{6, 2}), 0.5, 1e-12);
-  EXPECT_NEAR(coefficient_of_variation(Counts{10, 0}), 1, 1e-12);
-  EXPECT_NEAR(coefficient_of_variation(Counts{30, 10, 20}), 0.408248, 1e-6);
-  EXPECT_NEAR(coefficient_of_variation(Counts{10, 0, 0, 0, 0, 0, 0, 0, 0, 0}), 3, 1e-12);
-  EXPECT_TRUE(std::isinf(coefficient_of_variation(Counts{0, 0})));
+  EXPECT_NEAR(coefficient_of_variation(GroupCounts{6, 2}), 0.5, 1e-12);
+  EXPECT_NEAR(coefficient_of_variation(GroupCounts{10, 0}), 1, 1e-12);
+  EXPECT_NEAR(coefficient_of_variation(GroupCounts{30, 10, 20}), 0.408248, 1e-6);
+  EXPECT_NEAR(coefficient_of_variation(GroupCounts{10, 0, 0, 0, 0, 0, 0, 0, 0, 0}), 3, 1e-12);
+  EXPECT_TRUE(std::isinf(coefficient_of_variation(GroupCounts{0, 0})));
 }
 
 TEST(Quality, ClassProbabilityDistanceHasItsClosedForm) {
-  EXPECT_NEAR(class_probability_distance(Counts{5, 3, 2}, Counts{2, 3, 5}), 0.113782, 1e-6);
-  EXPECT_NEAR(class_probability_distance(Counts{7, 0}, Counts{0, 3}), 1.264241, 1e-6);
-  EXPECT_EQ(class_probability_distance(Counts{1, 1}, Counts{5, 5}), 0);
+  EXPECT_NEAR(class_probability_distance(GroupCounts{5, 3, 2}, GroupCounts{2, 3, 5}), 0.113782, 1e-6);
+  EXPECT_NEAR(class_probability_distance(GroupCounts{7, 0}, GroupCounts{0, 3}), 1.264241, 1e-6);
+  EXPECT_EQ(class_probability_distance(GroupCounts{1, 1}, GroupCounts{5, 5}), 0);
 }
 
 TEST(Quality, BalanceAndCoverage) {
-  EXPECT_DOUBLE_EQ(balance_ratio(Counts{2, 8, 4}), 0.25);
-  EXPECT_DOUBLE_EQ(balance_ratio(Counts{0, 0}), 0);
-  EXPECT_DOUBLE_EQ(covered_classes(Counts{0, 3, 1, 0}), 0.5);
+  EXPECT_DOUBLE_EQ(balance_ratio(GroupCounts{2, 8, 4}), 0.25);
+  EXPECT_DOUBLE_EQ(balance_ratio(GroupCounts{0, 0}), 0);
+  EXPECT_DOUBLE_EQ(covered_classes(GroupCounts{0, 3, 1, 0}), 0.5);
 }
 
-Rows<std::uint64_t> table(const std::vector<Counts>& rows) {
+Rows<std::uint64_t> table(const std::vector<GroupCounts>& rows) {
   Rows<std::uint64_t> result(static_cast<std::uint32_t>(rows.size()), rows.empty() ? 0 : rows[0].size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) std::ranges::copy(rows[i], result.row(i).begin());
   return result;
@@ -48,10 +48,10 @@ Grouping groups_of(const std::vector<std::vector<std::uint32_t>>& lists, const s
 }
 
 TEST(Quality, ClassImbalanceIsTheSquareOfCovPerClass) {
-  EXPECT_NEAR(class_imbalance(Counts{6, 2}), 0.125, 1e-12);
-  EXPECT_NEAR(class_imbalance(Counts{8, 0}), 0.5, 1e-12);
-  EXPECT_NEAR(class_imbalance(Counts{10, 6}), 0.03125, 1e-12);
-  const Counts counts{30, 10, 20};
+  EXPECT_NEAR(class_imbalance(GroupCounts{6, 2}), 0.125, 1e-12);
+  EXPECT_NEAR(class_imbalance(GroupCounts{8, 0}), 0.5, 1e-12);
+  EXPECT_NEAR(class_imbalance(GroupCounts{10, 6}), 0.03125, 1e-12);
+  const GroupCounts counts{30, 10, 20};
   EXPECT_NEAR(std::pow(coefficient_of_variation(counts), 2), 3 * class_imbalance(counts), 1e-12);
 }
 
@@ -78,7 +78,7 @@ TEST(Quality, ManyGroupsAreComparedByAnEvenChoice) {
     counts.row(g)[1] = 1;
   }
   const GroupQuality quality = judge_groups(counts);
-  const double apart = class_probability_distance(Counts{1, 1}, Counts{3, 1});
+  const double apart = class_probability_distance(GroupCounts{1, 1}, GroupCounts{3, 1});
   EXPECT_NEAR(quality.cpd_mean, apart * 1250.0 * 1250 / (2500.0 * 2499 / 2), 1e-12);
   EXPECT_NEAR(quality.cpd_high, apart, 1e-12);
   EXPECT_EQ(quality.cpd_low, 0);

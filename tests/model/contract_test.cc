@@ -9,11 +9,12 @@
 #include "model/executor.h"
 #include "model/gradient_check.h"
 #include "model/network.h"
+#include "model/own_network.h"
 
 namespace muster {
 namespace {
 
-struct Case {
+struct NetworkCase {
   std::string label;
   ModelOptions options;
   Shape shape;
@@ -22,16 +23,12 @@ struct Case {
   std::optional<Fusion> fusion = {};
 };
 
-void PrintTo(const Case& tested, std::ostream* out) {
+void PrintTo(const NetworkCase& tested, std::ostream* out) {
   *out << tested.label;
 }
 
-ModelOptions own(LayerList list) {
-  return {.name = "layers", .layers = std::move(list)};
-}
-
 // Small shapes; at least one for every name in the catalogue.
-std::vector<Case> cases() {
+std::vector<NetworkCase> cases() {
   return {
       {"softmax", {.name = "softmax"}, {3, 5, 2}, 10},
       {"mlp", {.name = "mlp", .hidden = {33, 7}}, {1, 1, 19}, 4},
@@ -82,13 +79,7 @@ std::vector<Case> cases() {
   };
 }
 
-std::vector<float> stored(const Executor& executor) {
-  std::vector<float> flat(executor.network().size());
-  executor.store(flat);
-  return flat;
-}
-
-class EveryNetwork : public ::testing::TestWithParam<Case> {
+class EveryNetwork : public ::testing::TestWithParam<NetworkCase> {
  protected:
   void SetUp() override {
     auto made = make_network(GetParam().options, GetParam().shape, GetParam().classes, GetParam().fusion);
@@ -296,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, EveryNetwork, ::testing::ValuesIn(cases()),
 TEST(Zoo, ContractCoversTheCatalogue) {
   for (const ModelEntry& entry : model_catalogue()) {
     bool found = false;
-    for (const Case& tested : cases()) found = found || tested.options.name == entry.name;
+    for (const NetworkCase& tested : cases()) found = found || tested.options.name == entry.name;
     EXPECT_TRUE(found) << entry.name;
   }
 }

@@ -8,16 +8,16 @@
 namespace muster {
 namespace {
 
-struct Case {
+struct ConvCase {
   const char* name;
   int batch, height, width, in, out, kernel_height, kernel_width, stride, pad;
   bool raw_input;  // channels not padded, as the network's input
 };
 
-class ConvKernelsTest : public ::testing::TestWithParam<Case> {};
+class ConvKernelsTest : public ::testing::TestWithParam<ConvCase> {};
 
 TEST_P(ConvKernelsTest, AgreesWithTheNaiveSums) {
-  const Case& c = GetParam();
+  const ConvCase& c = GetParam();
   const int pad_top = c.kernel_height == 1 ? 0 : c.pad;
   ConvShape s;
   s.batch = c.batch;
@@ -156,22 +156,26 @@ TEST_P(ConvKernelsTest, AgreesWithTheNaiveSums) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, ConvKernelsTest,
-    ::testing::Values(
-        Case{"wide", 2, 14, 14, 64, 64, 5, 5, 1, 0, false}, Case{"colour_input", 5, 13, 17, 3, 64, 5, 5, 1, 0, true},
-        Case{"grey_input_same", 3, 28, 28, 1, 32, 5, 5, 1, 2, true}, Case{"same", 2, 9, 11, 32, 48, 3, 3, 1, 1, false},
-        Case{"odd_channels", 2, 10, 7, 5, 20, 3, 3, 1, 1, false},
-        Case{"odd_channels_five", 1, 9, 8, 20, 50, 5, 5, 1, 2, false},
-        Case{"strided", 2, 16, 12, 16, 32, 3, 3, 2, 1, false}, Case{"strided_odd", 3, 9, 11, 7, 9, 3, 3, 2, 1, false},
-        Case{"projection", 2, 8, 10, 16, 32, 1, 1, 2, 0, false}, Case{"point", 1, 5, 3, 33, 17, 1, 1, 1, 0, false},
-        Case{"many_channels", 1, 4, 5, 130, 80, 3, 3, 1, 1, false},
-        Case{"waveform", 2, 1, 1600, 1, 32, 1, 80, 16, 0, true}, Case{"sequence", 3, 1, 25, 32, 64, 1, 3, 1, 0, false},
-        Case{"sequence_same", 3, 1, 25, 12, 10, 1, 3, 1, 1, false}, Case{"tiny", 1, 2, 2, 16, 16, 3, 3, 1, 1, false},
-        Case{"batch_17", 17, 8, 8, 16, 16, 3, 3, 1, 1, false},
-        Case{"large_tiles", 3, 16, 20, 48, 16, 3, 3, 1, 1, false},
-        Case{"large_tiles_in_strips", 1, 44, 32, 16, 64, 3, 3, 1, 1, false}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Shapes, ConvKernelsTest,
+                         ::testing::Values(ConvCase{"wide", 2, 14, 14, 64, 64, 5, 5, 1, 0, false},
+                                           ConvCase{"colour_input", 5, 13, 17, 3, 64, 5, 5, 1, 0, true},
+                                           ConvCase{"grey_input_same", 3, 28, 28, 1, 32, 5, 5, 1, 2, true},
+                                           ConvCase{"same", 2, 9, 11, 32, 48, 3, 3, 1, 1, false},
+                                           ConvCase{"odd_channels", 2, 10, 7, 5, 20, 3, 3, 1, 1, false},
+                                           ConvCase{"odd_channels_five", 1, 9, 8, 20, 50, 5, 5, 1, 2, false},
+                                           ConvCase{"strided", 2, 16, 12, 16, 32, 3, 3, 2, 1, false},
+                                           ConvCase{"strided_odd", 3, 9, 11, 7, 9, 3, 3, 2, 1, false},
+                                           ConvCase{"projection", 2, 8, 10, 16, 32, 1, 1, 2, 0, false},
+                                           ConvCase{"point", 1, 5, 3, 33, 17, 1, 1, 1, 0, false},
+                                           ConvCase{"many_channels", 1, 4, 5, 130, 80, 3, 3, 1, 1, false},
+                                           ConvCase{"waveform", 2, 1, 1600, 1, 32, 1, 80, 16, 0, true},
+                                           ConvCase{"sequence", 3, 1, 25, 32, 64, 1, 3, 1, 0, false},
+                                           ConvCase{"sequence_same", 3, 1, 25, 12, 10, 1, 3, 1, 1, false},
+                                           ConvCase{"tiny", 1, 2, 2, 16, 16, 3, 3, 1, 1, false},
+                                           ConvCase{"batch_17", 17, 8, 8, 16, 16, 3, 3, 1, 1, false},
+                                           ConvCase{"large_tiles", 3, 16, 20, 48, 16, 3, 3, 1, 1, false},
+                                           ConvCase{"large_tiles_in_strips", 1, 44, 32, 16, 64, 3, 3, 1, 1, false}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace muster

@@ -4,15 +4,10 @@
 #include "model/executor.h"
 #include "model/gradient_check.h"
 #include "model/network.h"
+#include "model/own_network.h"
 
 namespace muster {
 namespace {
-
-std::shared_ptr<const Network> make(const ModelOptions& options, Shape shape, std::uint32_t classes) {
-  auto network = make_network(options, shape, classes);
-  EXPECT_TRUE(network.ok());
-  return network.value();
-}
 
 TEST(Dense, GradientOfSoftmax) {
   check_gradient_everywhere(make({.name = "softmax"}, {1, 1, 19}, 10), {1, 7, 10, 33});

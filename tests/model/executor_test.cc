@@ -17,12 +17,6 @@ std::shared_ptr<const Network> mlp() {
   return make_network({.name = "mlp", .hidden = {21}}, {1, 1, 13}, 5).value();
 }
 
-std::vector<float> stored(const Executor& executor) {
-  std::vector<float> flat(executor.network().size());
-  executor.store(flat);
-  return flat;
-}
-
 std::vector<float> random_vector(std::size_t size, std::uint32_t seed) {
   Stream stream = test_stream(seed);
   std::vector<float> values(size);

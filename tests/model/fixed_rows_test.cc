@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-struct Case {
+struct RowsCase {
   std::vector<std::uint32_t> hidden;  // empty: softmax regression
   std::uint32_t inputs;
   std::uint32_t rows;
@@ -29,7 +29,7 @@ std::vector<float> normals(std::size_t size, std::uint32_t seed, double scale) {
 }
 
 // Two epochs of batches, the last one smaller, in an order that is not that of the rows.
-void train(const Case& c, Executor& executor, const std::vector<float>& rows, bool fixed, std::size_t* allocated) {
+void train(const RowsCase& c, Executor& executor, const std::vector<float>& rows, bool fixed, std::size_t* allocated) {
   const StepRule rule{.learning_rate = 0.1f, .pull = c.pull};
   if (fixed) {
     float* to = executor.prepare_fixed_rows(c.rows);
@@ -63,16 +63,16 @@ void train(const Case& c, Executor& executor, const std::vector<float>& rows, bo
 }
 
 TEST(FixedRows, TakeTheStepsOfOrdinaryTraining) {
-  const std::array<Case, 7> cases{{{{}, 784, 23, 10, 0, false},
-                                   {{}, 37, 5, 1, 0.3f, true},
-                                   {{19}, 37, 30, 7, 0, false},
-                                   {{128}, 784, 60, 10, 0, false},
-                                   {{48, 20}, 61, 40, 16, 0.3f, false},
-                                   {{33}, 50, 14, 14, 0.2f, true},
-                                   {{200}, 784, 20, 10, 0, true}}};  // a matrix in blocks
+  const std::array<RowsCase, 7> cases{{{{}, 784, 23, 10, 0, false},
+                                       {{}, 37, 5, 1, 0.3f, true},
+                                       {{19}, 37, 30, 7, 0, false},
+                                       {{128}, 784, 60, 10, 0, false},
+                                       {{48, 20}, 61, 40, 16, 0.3f, false},
+                                       {{33}, 50, 14, 14, 0.2f, true},
+                                       {{200}, 784, 20, 10, 0, true}}};  // a matrix in blocks
   for (const Isa isa : available_isas()) {
     const UseIsa use(isa);
-    for (const Case& c : cases) {
+    for (const RowsCase& c : cases) {
       SCOPED_TRACE(::testing::Message() << name(isa) << ", " << c.inputs << " inputs, " << c.rows << " rows");
       const auto network =
           make_network({.name = c.hidden.empty() ? "softmax" : "mlp", .hidden = c.hidden}, {1, 1, c.inputs}, 5).value();
@@ -97,8 +97,8 @@ TEST(FixedRows, TakeTheStepsOfOrdinaryTraining) {
 
 // A smaller set of rows after a larger one finds no traces of it.
 TEST(FixedRows, ForgetTheRowsBefore) {
-  const Case small{{19}, 37, 12, 4, 0, false};
-  const Case large{{19}, 37, 50, 8, 0, false};
+  const RowsCase small{{19}, 37, 12, 4, 0, false};
+  const RowsCase large{{19}, 37, 50, 8, 0, false};
   const auto network = make_network({.name = "mlp", .hidden = small.hidden}, {1, 1, small.inputs}, 5).value();
   const std::vector<float> flat = random_parameters(*network, 1);
   const std::vector<float> rows = normals(std::size_t{large.rows} * large.inputs, 2, 0.2);

@@ -23,10 +23,6 @@ std::string around(const ModelOptions& options, Shape input, std::uint32_t class
   return "none";
 }
 
-ModelOptions own(LayerList list) {
-  return {.name = "layers", .layers = std::move(list)};
-}
-
 TEST(Fusion, StandsBeforeTheFirstDenseLayerOfTheClassifier) {
   EXPECT_EQ(around({.name = "cnn"}, {28, 28, 1}), "max-pool 2x2, fusion conv, dense 10");
   EXPECT_EQ(around({.name = "cnn", .hidden = {30, 20}}, {28, 28, 1}), "max-pool 2x2, fusion conv, dense 30");
@@ -89,12 +85,6 @@ std::vector<float> initial(const Network& network) {
   std::vector<float> flat(network.size());
   Stream stream = test_stream(5);
   network.initialise(flat, stream);
-  return flat;
-}
-
-std::vector<float> stored(const Executor& executor) {
-  std::vector<float> flat(executor.network().size());
-  executor.store(flat);
   return flat;
 }
 

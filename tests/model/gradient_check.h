@@ -20,6 +20,17 @@ inline Stream test_stream(std::uint32_t id) {
   return Stream({.seed = 7, .purpose = Purpose::kTest, .id = id});
 }
 
+inline double logistic(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+// The parameters of an executor.
+inline std::vector<float> stored(const Executor& executor) {
+  std::vector<float> flat(executor.network().size());
+  executor.store(flat);
+  return flat;
+}
+
 // Token ids that an embedding in front knows; 0: inputs are not ids.
 inline std::uint32_t ids_of(const Network& network) {
   const auto faces = network.description();

@@ -7,12 +7,12 @@
 namespace muster {
 namespace {
 
-struct Case {
+struct LanesCase {
   const char* name;
   int height, width, in, out, kernel_height, kernel_width, count;
 };
 
-class LanesKernelsTest : public ::testing::TestWithParam<Case> {};
+class LanesKernelsTest : public ::testing::TestWithParam<LanesCase> {};
 
 // One block of 16 samples: [channels][height][width][16].
 std::vector<float> to_lanes(const Picture& p) {
@@ -37,7 +37,7 @@ void expect_lanes(const std::vector<float>& lanes, const Picture& p, double tole
 }
 
 TEST_P(LanesKernelsTest, AgreesWithTheNaiveSums) {
-  const Case& c = GetParam();
+  const LanesCase& c = GetParam();
   LanesShape s;
   s.in_height = c.height;
   s.in_width = c.width;
@@ -119,17 +119,16 @@ TEST_P(LanesKernelsTest, AgreesWithTheNaiveSums) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, LanesKernelsTest,
-                         ::testing::Values(Case{"colour", 32, 32, 3, 6, 5, 5, 16},
-                                           Case{"second", 14, 14, 6, 16, 5, 5, 16},
-                                           Case{"grey", 28, 28, 1, 20, 5, 5, 4},
-                                           Case{"fifty", 12, 12, 20, 50, 5, 5, 16},
-                                           Case{"three", 9, 13, 5, 7, 3, 3, 11}, Case{"narrow", 9, 6, 2, 9, 5, 5, 16},
-                                           Case{"narrow_three", 4, 3, 2, 9, 3, 3, 16},
-                                           Case{"point", 5, 7, 4, 11, 1, 1, 1}, Case{"two", 8, 7, 3, 5, 2, 2, 5},
-                                           Case{"seven", 11, 9, 2, 13, 7, 7, 16}, Case{"flat", 1, 30, 1, 6, 1, 5, 16},
-                                           Case{"odd", 8, 11, 3, 8, 5, 5, 16}, Case{"whole", 5, 5, 3, 4, 5, 5, 16}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, LanesKernelsTest,
+    ::testing::Values(LanesCase{"colour", 32, 32, 3, 6, 5, 5, 16}, LanesCase{"second", 14, 14, 6, 16, 5, 5, 16},
+                      LanesCase{"grey", 28, 28, 1, 20, 5, 5, 4}, LanesCase{"fifty", 12, 12, 20, 50, 5, 5, 16},
+                      LanesCase{"three", 9, 13, 5, 7, 3, 3, 11}, LanesCase{"narrow", 9, 6, 2, 9, 5, 5, 16},
+                      LanesCase{"narrow_three", 4, 3, 2, 9, 3, 3, 16}, LanesCase{"point", 5, 7, 4, 11, 1, 1, 1},
+                      LanesCase{"two", 8, 7, 3, 5, 2, 2, 5}, LanesCase{"seven", 11, 9, 2, 13, 7, 7, 16},
+                      LanesCase{"flat", 1, 30, 1, 6, 1, 5, 16}, LanesCase{"odd", 8, 11, 3, 8, 5, 5, 16},
+                      LanesCase{"whole", 5, 5, 3, 4, 5, 5, 16}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace muster

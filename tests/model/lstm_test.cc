@@ -8,29 +8,26 @@
 namespace muster {
 namespace {
 
-std::shared_ptr<const Network> make(Shape shape, std::uint32_t classes, std::uint32_t units, std::uint32_t layers) {
+std::shared_ptr<const Network> make_lstm(Shape shape, std::uint32_t classes, std::uint32_t units,
+                                         std::uint32_t layers) {
   auto network = make_network({.name = "lstm", .units = units, .layers = layers}, shape, classes);
   EXPECT_TRUE(network.ok());
   return network.value();
 }
 
 TEST(Lstm, GradientOfTwoLayers) {
-  check_gradient_everywhere(make({1, 5, 7}, 2, 20, 2), {1, 3, 10, 17});
+  check_gradient_everywhere(make_lstm({1, 5, 7}, 2, 20, 2), {1, 3, 10, 17});
 }
 TEST(Lstm, GradientOfOneLayer) {
-  check_gradient_everywhere(make({1, 4, 12}, 3, 9, 1), {1, 5, 12});
+  check_gradient_everywhere(make_lstm({1, 4, 12}, 3, 9, 1), {1, 5, 12});
 }
 TEST(Lstm, GradientOfThreeLayers) {
-  check_gradient_everywhere(make({1, 3, 6}, 2, 33, 3), {2, 11});
-}
-
-double logistic(double x) {
-  return 1 / (1 + std::exp(-x));
+  check_gradient_everywhere(make_lstm({1, 3, 6}, 2, 33, 3), {2, 11});
 }
 
 TEST(Lstm, LogitFollowsFlatOrder) {
   constexpr std::size_t kWords = 6, kDimension = 5, kUnits = 10, kGates = 4 * kUnits, kHead = 30;
-  const auto network = make({1, kWords, kDimension}, 2, kUnits, 1);
+  const auto network = make_lstm({1, kWords, kDimension}, 2, kUnits, 1);
   ASSERT_EQ(network->outputs(), 1u);
   const std::vector<float> flat = random_parameters(*network, 1);
   for (const Isa isa : available_isas()) {

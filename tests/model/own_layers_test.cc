@@ -168,10 +168,6 @@ TEST(OwnLayersTest, BatchNormUsesRunningStatisticsInEvaluation) {
   }
 }
 
-double logistic(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
 TEST(OwnLayersTest, GruFollowsPyTorchsEquations) {
   constexpr std::size_t kWords = 4, kDimension = 3, kUnits = 5;
   const auto network = own_network({{"gru 5"}}, {1, kWords, kDimension}, kUnits);

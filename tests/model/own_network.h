@@ -13,15 +13,23 @@
 
 namespace muster {
 
-inline std::shared_ptr<const Network> own_network(LayerList list, Shape input, std::uint32_t classes = 3) {
-  auto network = make_network({.name = "layers", .layers = std::move(list)}, input, classes);
+inline std::shared_ptr<const Network> make(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  auto network = make_network(options, input, classes);
   EXPECT_TRUE(network.ok()) << (network.ok() ? "" : network.error().message);
   return network.ok() ? std::move(network).value() : nullptr;
 }
 
+inline ModelOptions own(LayerList list) {
+  return {.name = "layers", .layers = std::move(list)};
+}
+
+inline std::shared_ptr<const Network> own_network(LayerList list, Shape input, std::uint32_t classes = 3) {
+  return make(own(std::move(list)), input, classes);
+}
+
 // Why a list is refused; "" if it is not.
 inline std::string refusal(LayerList list, Shape input) {
-  const auto network = make_network({.name = "layers", .layers = std::move(list)}, input, 3);
+  const auto network = make_network(own(std::move(list)), input, 3);
   return network.ok() ? "" : network.error().message;
 }
 

@@ -25,18 +25,18 @@ ParameterRanges found(const Network& network, const Names& names) {
 }
 
 // 3 inputs, 5 and 4 units, 2 classes: 15 + 5, 20 + 4, 8 + 2 parameters.
-std::shared_ptr<const Network> mlp() {
+std::shared_ptr<const Network> small_mlp() {
   return make_network({.name = "mlp", .hidden = {5, 4}}, {1, 1, 3}, 2).value();
 }
 
 // A convolution, scale and shift of 4, a dense layer; mean and variance of 4 last.
-std::shared_ptr<const Network> normalised() {
+std::shared_ptr<const Network> small_normalised() {
   const LayerList layers{{"conv 4 3 as first"}, {"batch-norm as bn"}, {"relu"}};
   return make_network({.name = "layers", .layers = layers}, {8, 8, 1}, 3).value();
 }
 
 TEST(ParameterParts, HeadAndBodyAreAllOfADenseNetwork) {
-  const auto network = mlp();
+  const auto network = small_mlp();
   EXPECT_THAT(found(*network, {"head"}), ElementsAre(ParameterRange{44, 10}));
   EXPECT_THAT(found(*network, {"body"}), ElementsAre(ParameterRange{0, 44}));
   EXPECT_THAT(found(*network, {"classifier"}), ElementsAre(ParameterRange{0, 54}));
@@ -46,13 +46,13 @@ TEST(ParameterParts, HeadAndBodyAreAllOfADenseNetwork) {
 }
 
 TEST(ParameterParts, ALayerIsItsTensors) {
-  const auto network = mlp();
+  const auto network = small_mlp();
   const std::string second = network->tensors()[2].name;
   EXPECT_THAT(found(*network, {second.substr(0, second.find('.'))}), ElementsAre(ParameterRange{20, 24}));
 }
 
 TEST(ParameterParts, NormIsScaleShiftAndStatistics) {
-  const auto network = normalised();
+  const auto network = small_normalised();
   ASSERT_EQ(network->size(), network->parameters() + 8);
   const std::size_t first = network->tensors()[0].range.size + network->tensors()[1].range.size;
   ASSERT_EQ(network->tensors()[2].name, "bn.scale");
@@ -65,7 +65,7 @@ TEST(ParameterParts, NormIsScaleShiftAndStatistics) {
 }
 
 TEST(ParameterParts, TheBodyHasTheStatistics) {
-  const auto network = normalised();
+  const auto network = small_normalised();
   const ParameterRange head = network->last_layer();
   EXPECT_THAT(found(*network, {"body"}),
               ElementsAre(ParameterRange{0, head.offset}, ParameterRange{network->parameters(), 8}));
@@ -73,7 +73,7 @@ TEST(ParameterParts, TheBodyHasTheStatistics) {
 }
 
 TEST(ParameterParts, ANameThatIsNotThereIsRefused) {
-  const auto network = mlp();
+  const auto network = small_mlp();
   const auto error = [&](const Names& names) { return parts_of(*network, names, "local.freeze").error().message; };
   EXPECT_EQ(error({"norm"}), "local.freeze: \"norm\" has no effect: the network has no normalisation layer");
   EXPECT_THAT(error({"head", "hed"}),

@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr Shape kImage{9, 8, 3};
+constexpr Shape kPooledImage{9, 8, 3};
 
 TEST(PoolTest, Shapes) {
   EXPECT_EQ(pool_output({9, 8, 3}, {2, 2}, {2, 2}), (Shape{4, 4, 3}));
@@ -18,20 +18,20 @@ TEST(PoolTest, Gradients) {
   for (const Pool kind : {Pool::kMax, Pool::kMean}) {
     for (const Extent window : {Extent{2, 2}, Extent{3, 4}}) {
       for (const std::uint32_t channels : {16u, 5u}) {
-        auto conv = make_conv("c", kImage, {.channels = channels, .kernel = {2, 2}, .relu = false});
+        auto conv = make_conv("c", kPooledImage, {.channels = channels, .kernel = {2, 2}, .relu = false});
         auto pool = make_pool("p", conv->output(), kind, window, {2, 2});
-        check_gradient_everywhere(classify(kImage, 3, std::move(conv), std::move(pool)), {1, 5});
+        check_gradient_everywhere(classify(kPooledImage, 3, std::move(conv), std::move(pool)), {1, 5});
       }
     }
   }
 }
 
 TEST(PoolTest, MeanOverTheImage) {
-  auto conv = make_conv("c", kImage, {.channels = 20, .kernel = {3, 3}});
+  auto conv = make_conv("c", kPooledImage, {.channels = 20, .kernel = {3, 3}});
   const Shape map = conv->output();
   auto pool = make_pool("p", map, Pool::kMean, {map.height, map.width}, {1, 1});
   EXPECT_EQ(pool->output(), (Shape{1, 1, 20}));
-  check_gradient_everywhere(classify(kImage, 3, std::move(conv), std::move(pool)), {1, 3});
+  check_gradient_everywhere(classify(kPooledImage, 3, std::move(conv), std::move(pool)), {1, 3});
 }
 
 }  // namespace

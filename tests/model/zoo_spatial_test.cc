@@ -1,14 +1,9 @@
 #include "model/gradient_check.h"
 #include "model/network.h"
+#include "model/own_network.h"
 
 namespace muster {
 namespace {
-
-std::shared_ptr<const Network> make(const ModelOptions& options, Shape input, std::uint32_t classes) {
-  auto network = make_network(options, input, classes);
-  EXPECT_TRUE(network.ok()) << (network.ok() ? "" : network.error().message);
-  return network.ok() ? std::move(network).value() : nullptr;
-}
 
 struct Count {
   const char* label;

@@ -5,15 +5,10 @@
 #include "model/executor.h"
 #include "model/gradient_check.h"
 #include "model/network.h"
+#include "model/own_network.h"
 
 namespace muster {
 namespace {
-
-std::shared_ptr<const Network> make(const ModelOptions& options, Shape shape, std::uint32_t classes) {
-  auto network = make_network(options, shape, classes);
-  EXPECT_TRUE(network.ok()) << (network.ok() ? "" : network.error().message);
-  return network.value();
-}
 
 TEST(Zoo, ParameterCountsOfDenseAndRecurrentNetworks) {
   EXPECT_EQ(make({.name = "softmax"}, {28, 28, 1}, 10)->parameters(), 7850u);

@@ -56,7 +56,7 @@ TEST(Plan, EveryGroupIsEquallyLikely) {
   for (const int count : seen) EXPECT_NEAR(count, 2000, 150);
 }
 
-constexpr std::uint32_t kDraws = 20000;
+constexpr std::uint32_t kFaultDraws = 20000;
 
 TEST(Faults, SharesAreMetAndDrawnIndependently) {
   const FaultOptions options{.drop = 0.3, .straggle = 0.4, .nan = 0.2};
@@ -66,7 +66,7 @@ TEST(Faults, SharesAreMetAndDrawnIndependently) {
   double stragglers = 0;
   double broken_shares = 0;
   double broken_stragglers = 0;
-  for (std::uint32_t k = 0; k < kDraws; ++k) {
+  for (std::uint32_t k = 0; k < kFaultDraws; ++k) {
     const Fault fault = draw_fault(options, 1, 1, ClientId{k});
     ++seen[{fault.drop, fault.straggle.has_value(), fault.nan}];
     if (!fault.straggle) continue;
@@ -84,7 +84,7 @@ TEST(Faults, SharesAreMetAndDrawnIndependently) {
     for (const bool straggle : {false, true}) {
       for (const bool nan : {false, true}) {
         const double expected = (drop ? 0.3 : 0.7) * (straggle ? 0.4 : 0.6) * (nan ? 0.2 : 0.8);
-        const double share = seen[{drop, straggle, nan}] / kDraws;
+        const double share = seen[{drop, straggle, nan}] / kFaultDraws;
         EXPECT_NEAR(share, expected, 0.013) << drop << straggle << nan;
       }
     }

@@ -19,7 +19,7 @@ const RecipeFacts kForty{.clients = 40,
                          .exemplars = false,
                          .images = true};
 
-std::string refused(const Settings& settings, RecipeFacts facts = kForty) {
+std::string refused_for(const Settings& settings, RecipeFacts facts = kForty) {
   Recipe recipe;
   for (const std::string& setting : settings) {
     const Status status = apply_setting(recipe, setting);
@@ -45,79 +45,81 @@ Settings with(Settings settings, const Settings& more) {
 }
 
 TEST(Facts, MoreGroupsThanClientsAreRefused) {
-  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=40"})), "accepted");
-  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=41"})),
+  EXPECT_EQ(refused_for(with(kUpdates, {"grouping.groups=40"})), "accepted");
+  EXPECT_EQ(refused_for(with(kUpdates, {"grouping.groups=41"})),
             "grouping.groups: 41, but there are 40 clients with samples; want at most 40");
-  EXPECT_THAT(refused(with(kUpdates, {"grouping.groups=7", "profile.clients=6", "newcomers.assign=random"})),
+  EXPECT_THAT(refused_for(with(kUpdates, {"grouping.groups=7", "profile.clients=6", "newcomers.assign=random"})),
               HasSubstr("grouping.groups: 7, but 6 clients are asked for their profile; want at most 6"));
-  EXPECT_EQ(refused(with(kUpdates, {"grouping.groups=6", "profile.clients=6", "newcomers.assign=random"})), "accepted");
-  EXPECT_THAT(refused(with(kUpdates, {"grouping.groups=31", "newcomers.round=3", "newcomers.clients=10",
-                                      "newcomers.assign=random"})),
+  EXPECT_EQ(refused_for(with(kUpdates, {"grouping.groups=6", "profile.clients=6", "newcomers.assign=random"})),
+            "accepted");
+  EXPECT_THAT(refused_for(with(kUpdates, {"grouping.groups=31", "newcomers.round=3", "newcomers.clients=10",
+                                          "newcomers.assign=random"})),
               HasSubstr("30 clients are there in round 1"));
   const Settings mixed{"profile.kind=label-histogram", "grouping.method=inter-cluster", "plan.regroup-every=1"};
-  EXPECT_EQ(refused(with(mixed, {"plan.groups=40"})), "accepted");
-  EXPECT_THAT(refused(with(mixed, {"plan.groups=41"})), HasSubstr("plan.groups: 41, but there are 40 clients"));
-  EXPECT_THAT(refused(with(mixed, {"plan.groups={growth=\"log\",alpha=2.0,beta=41}"})),
+  EXPECT_EQ(refused_for(with(mixed, {"plan.groups=40"})), "accepted");
+  EXPECT_THAT(refused_for(with(mixed, {"plan.groups=41"})), HasSubstr("plan.groups: 41, but there are 40 clients"));
+  EXPECT_THAT(refused_for(with(mixed, {"plan.groups={growth=\"log\",alpha=2.0,beta=41}"})),
               HasSubstr("41 in the first round"));
-  EXPECT_EQ(refused(with(mixed, {"plan.groups={growth=\"exp\",alpha=2.0,beta=4}"})), "accepted");
+  EXPECT_EQ(refused_for(with(mixed, {"plan.groups={growth=\"exp\",alpha=2.0,beta=4}"})), "accepted");
 }
 
 // Whatever forms groups later, and whoever drops out then.
 TEST(Facts, TheyAreRefusedBeforeAnEventTooAndWhateverTheFaults) {
   const Settings event{"profile.kind=update-direction", "grouping.method=agglomerative", "grouping.groups=41",
                        "plan.regroup-on=round",         "plan.regroup-round=3",          "aggregation.global=none"};
-  EXPECT_THAT(refused(event), HasSubstr("grouping.groups: 41"));
-  EXPECT_THAT(refused(with(event, {"faults.drop=0.3"})), HasSubstr("grouping.groups: 41"));
+  EXPECT_THAT(refused_for(event), HasSubstr("grouping.groups: 41"));
+  EXPECT_THAT(refused_for(with(event, {"faults.drop=0.3"})), HasSubstr("grouping.groups: 41"));
 }
 
 TEST(Facts, GroupsThatCannotFillAreRefused) {
-  EXPECT_EQ(refused({"grouping.method=random", "grouping.size=40"}), "accepted");
-  EXPECT_THAT(refused({"grouping.method=random", "grouping.size=41"}), HasSubstr("grouping.size: 41"));
+  EXPECT_EQ(refused_for({"grouping.method=random", "grouping.size=40"}), "accepted");
+  EXPECT_THAT(refused_for({"grouping.method=random", "grouping.size=41"}), HasSubstr("grouping.size: 41"));
   RecipeFacts edges = kForty;
   edges.edges = {{14, 1000}, {13, 1000}, {13, 1120}};
-  EXPECT_EQ(refused({"grouping.method=random", "grouping.size=13"}, edges), "accepted");
-  EXPECT_THAT(refused({"grouping.method=random", "grouping.size=14"}, edges),
+  EXPECT_EQ(refused_for({"grouping.method=random", "grouping.size=13"}, edges), "accepted");
+  EXPECT_THAT(refused_for({"grouping.method=random", "grouping.size=14"}, edges),
               HasSubstr("the smallest edge has 13 clients; want at most 13"));
   const Settings even{"profile.kind=label-histogram", "grouping.method=coefficient-of-variation"};
-  EXPECT_THAT(refused(with(even, {"grouping.min-size=41"})), HasSubstr("grouping.min-size: 41"));
+  EXPECT_THAT(refused_for(with(even, {"grouping.min-size=41"})), HasSubstr("grouping.min-size: 41"));
   const Settings quota{"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=50"};
-  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=3120"})), "accepted");
-  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=4000"})),
+  EXPECT_EQ(refused_for(with(quota, {"grouping.min-samples=3120"})), "accepted");
+  EXPECT_EQ(refused_for(with(quota, {"grouping.min-samples=4000"})),
             "grouping.min-samples: 4,000, but all 40 clients together have 3,120 samples; lower it");
-  EXPECT_THAT(refused(with(quota, {"grouping.clusters=41"})), HasSubstr("grouping.clusters: 41"));
+  EXPECT_THAT(refused_for(with(quota, {"grouping.clusters=41"})), HasSubstr("grouping.clusters: 41"));
   // On every edge.
-  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=1000"}), edges), "accepted");
-  EXPECT_EQ(refused(with(quota, {"grouping.min-samples=1100"}), edges),
+  EXPECT_EQ(refused_for(with(quota, {"grouping.min-samples=1000"}), edges), "accepted");
+  EXPECT_EQ(refused_for(with(quota, {"grouping.min-samples=1100"}), edges),
             "grouping.min-samples: 1,100, but the 14 clients of an edge together have 1,000 samples; lower it");
   // Groups that are complete with a few clients do not need the samples.
-  EXPECT_EQ(refused({"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=5",
-                     "grouping.min-samples=4000"}),
+  EXPECT_EQ(refused_for({"profile.kind=label-histogram", "grouping.method=kmeans-deal", "grouping.max-clients=5",
+                         "grouping.min-samples=4000"}),
             "accepted");
 }
 
 TEST(Facts, SomebodyIsThereFromTheStart) {
-  EXPECT_EQ(refused({"newcomers.round=3", "newcomers.clients=39"}), "accepted");
-  EXPECT_THAT(refused({"newcomers.round=3", "newcomers.clients=40"}), HasSubstr("nobody is there before round 3"));
+  EXPECT_EQ(refused_for({"newcomers.round=3", "newcomers.clients=39"}), "accepted");
+  EXPECT_THAT(refused_for({"newcomers.round=3", "newcomers.clients=40"}), HasSubstr("nobody is there before round 3"));
 }
 
 TEST(Facts, WhatIsEvaluatedMustBeThere) {
   RecipeFacts none = kForty;
   none.global_test = none.client_tests = false;
-  EXPECT_EQ(refused({}, none), "accepted");
-  EXPECT_THAT(refused({"target-accuracy=0.5"}, none), HasSubstr("target-accuracy: 0.5, but nobody has test samples"));
-  EXPECT_THAT(refused({"evaluation.on=global"}, none), HasSubstr("no global test set"));
-  EXPECT_THAT(refused({"evaluation.on=clients"}, none), HasSubstr("no client has test samples"));
-  EXPECT_THAT(refused({"evaluation.on=global", "aggregation.global=none"}), HasSubstr("no model speaks for all"));
-  EXPECT_THAT(refused({"evaluation.clients=5"}), HasSubstr("evaluation.clients: has no effect"));
-  EXPECT_EQ(refused({"evaluation.clients=1.0"}), "accepted");
-  EXPECT_EQ(refused({"evaluation.clients=5", "evaluation.on=both"}), "accepted");
+  EXPECT_EQ(refused_for({}, none), "accepted");
+  EXPECT_THAT(refused_for({"target-accuracy=0.5"}, none),
+              HasSubstr("target-accuracy: 0.5, but nobody has test samples"));
+  EXPECT_THAT(refused_for({"evaluation.on=global"}, none), HasSubstr("no global test set"));
+  EXPECT_THAT(refused_for({"evaluation.on=clients"}, none), HasSubstr("no client has test samples"));
+  EXPECT_THAT(refused_for({"evaluation.on=global", "aggregation.global=none"}), HasSubstr("no model speaks for all"));
+  EXPECT_THAT(refused_for({"evaluation.clients=5"}), HasSubstr("evaluation.clients: has no effect"));
+  EXPECT_EQ(refused_for({"evaluation.clients=1.0"}), "accepted");
+  EXPECT_EQ(refused_for({"evaluation.clients=5", "evaluation.on=both"}), "accepted");
   RecipeFacts own = kForty;
   own.global_test = false;
-  EXPECT_EQ(refused({"evaluation.clients=5", "target-accuracy=0.5"}, own), "accepted");
+  EXPECT_EQ(refused_for({"evaluation.clients=5", "target-accuracy=0.5"}, own), "accepted");
   RecipeFacts server = kForty;
   server.client_tests = false;
-  EXPECT_EQ(refused({"target-accuracy=0.5"}, server), "accepted");
-  EXPECT_THAT(refused({"target-accuracy=0.5", "aggregation.global=none"}, server), HasSubstr("target-accuracy"));
+  EXPECT_EQ(refused_for({"target-accuracy=0.5"}, server), "accepted");
+  EXPECT_THAT(refused_for({"target-accuracy=0.5", "aggregation.global=none"}, server), HasSubstr("target-accuracy"));
 }
 
 TEST(Facts, MetricsMustHaveAMeaning) {
@@ -125,34 +127,37 @@ TEST(Facts, MetricsMustHaveAMeaning) {
   two.classes = 2;
   RecipeFacts many = kForty;
   many.classes = 101;
-  EXPECT_EQ(refused({"evaluation.metrics=auc"}, two), "accepted");
-  EXPECT_THAT(refused({"evaluation.metrics=auc"}, many),
+  EXPECT_EQ(refused_for({"evaluation.metrics=auc"}, two), "accepted");
+  EXPECT_THAT(refused_for({"evaluation.metrics=auc"}, many),
               HasSubstr("\"auc\" is for two classes, but the data have 101"));
-  EXPECT_EQ(refused({"evaluation.metrics=macro-f1"}, many), "accepted");
-  EXPECT_THAT(refused({"evaluation.metrics=confusion"}, many), HasSubstr("\"confusion\" is for at most 100 classes"));
-  EXPECT_THAT(refused({"evaluation.metrics=per-class"}, many), HasSubstr("\"per-class\" is for at most 100 classes"));
+  EXPECT_EQ(refused_for({"evaluation.metrics=macro-f1"}, many), "accepted");
+  EXPECT_THAT(refused_for({"evaluation.metrics=confusion"}, many),
+              HasSubstr("\"confusion\" is for at most 100 classes"));
+  EXPECT_THAT(refused_for({"evaluation.metrics=per-class"}, many),
+              HasSubstr("\"per-class\" is for at most 100 classes"));
   RecipeFacts none = two;
   none.global_test = none.client_tests = false;
-  EXPECT_THAT(refused({"evaluation.metrics=auc"}, none), HasSubstr("evaluation.metrics: \"auc\", but nobody has test"));
+  EXPECT_THAT(refused_for({"evaluation.metrics=auc"}, none),
+              HasSubstr("evaluation.metrics: \"auc\", but nobody has test"));
 }
 
 TEST(Facts, WhoeverChoosesByValidationMustHaveSamplesForIt) {
   RecipeFacts some = kForty;
   some.client_validation = true;
   for (const char* setting : {"stop.patience=2", "evaluation.keep=best"}) {
-    EXPECT_EQ(refused({"data.validation-fraction=0.1", setting}, some), "accepted");
-    EXPECT_THAT(refused({"data.validation-fraction=0.1", setting}),
+    EXPECT_EQ(refused_for({"data.validation-fraction=0.1", setting}, some), "accepted");
+    EXPECT_THAT(refused_for({"data.validation-fraction=0.1", setting}),
                 HasSubstr("but no client has enough samples for data.validation-fraction = 0.1; raise it"));
   }
-  EXPECT_EQ(refused({"data.validation-fraction=0.1", "evaluation.keep=last"}), "accepted");
+  EXPECT_EQ(refused_for({"data.validation-fraction=0.1", "evaluation.keep=last"}), "accepted");
 }
 
 TEST(Facts, TablesAreNotTurned) {
   RecipeFacts table = kForty;
   table.images = false;
   const Settings turned{"data.source=csv", "data.path=x.csv", "data.partition=rotations", "data.rotations=2"};
-  EXPECT_EQ(refused(turned), "accepted");
-  EXPECT_THAT(refused(turned, table), HasSubstr("data.rotations: 2, but the samples are not images"));
+  EXPECT_EQ(refused_for(turned), "accepted");
+  EXPECT_THAT(refused_for(turned, table), HasSubstr("data.rotations: 2, but the samples are not images"));
 }
 
 TEST(Facts, AreCountedFromTheData) {

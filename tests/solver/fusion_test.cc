@@ -10,8 +10,9 @@ namespace {
 
 const std::vector<Point> kPoints{{1, 0, 0}, {0, 1, 1}, {1, 1, 0}, {-1, 0.5f, 1}, {0.2f, -2, 0}, {0.3f, 0.1f, 1}};
 
-struct Bench {
-  explicit Bench(const std::string& fusion, LocalOptions local = {.epochs = 4, .batch_size = 6, .learning_rate = 0.2}) {
+struct FusionBench {
+  explicit FusionBench(const std::string& fusion,
+                       LocalOptions local = {.epochs = 4, .batch_size = 6, .learning_rate = 0.2}) {
     local.objective = {.name = "fusion", .fusion = fusion};
     network = *make_network({.name = "mlp", .hidden = {5}}, data.shape(), data.classes(), fusion_of(local.objective));
     objective = std::move(make_objective(local.objective)).value();
@@ -35,7 +36,7 @@ struct Bench {
 };
 
 // Full batches, step by step on an executor whose frozen copy is `received`.
-std::vector<float> by_hand(const Bench& bench, const std::vector<float>& received, int steps) {
+std::vector<float> by_hand(const FusionBench& bench, const std::vector<float>& received, int steps) {
   Executor executor(bench.network, 6);
   executor.load(received);
   executor.freeze();
@@ -57,7 +58,7 @@ std::vector<float> by_hand(const Bench& bench, const std::vector<float>& receive
 
 TEST(FusionObjective, FreezesTheReceivedExtractorInEveryTask) {
   for (const char* fusion : {"conv", "multi", "single"}) {
-    Bench bench(fusion);
+    FusionBench bench(fusion);
     std::vector<float> model = bench.initial;
     for (int task = 0; task < 3; ++task) {
       const std::vector<float> wanted = by_hand(bench, model, 4);
@@ -72,7 +73,7 @@ TEST(FusionObjective, FreezesTheReceivedExtractorInEveryTask) {
 }
 
 TEST(FusionObjective, TrialsTrainBesideAFrozenCopyToo) {
-  Bench bench("multi");
+  FusionBench bench("multi");
   EXPECT_EQ(bench.train(bench.initial, LocalWork{.epochs = 4}), bench.train(bench.initial));
 }
 

@@ -14,9 +14,6 @@ using testing::FloatNear;
 using testing::Pointwise;
 
 constexpr std::uint64_t kSeed = 3;
-constexpr ClientId kFirst{0};
-constexpr ClientId kSecond{1};
-
 // Both classes score alike at every point, so every sample's probabilities are (1/2, 1/2) and its gradient is
 // x (1/2 - y): what follows can be checked without a calculator.
 const std::vector<float> kEven{1, 1, 2, 2, 3, 3};

@@ -10,8 +10,6 @@
 namespace muster {
 namespace {
 
-constexpr ClientId kFirst{0};
-
 // Two overlapping heaps.
 std::vector<Point> heaps(std::uint32_t count) {
   Stream stream({.seed = 5, .purpose = Purpose::kTest});
@@ -23,8 +21,8 @@ std::vector<Point> heaps(std::uint32_t count) {
   return points;
 }
 
-struct Bench {
-  Bench(const ObjectiveOptions& term, const ModelOptions& model, LocalOptions local = {.batch_size = 16})
+struct MmdBench {
+  MmdBench(const ObjectiveOptions& term, const ModelOptions& model, LocalOptions local = {.batch_size = 16})
       : data({heaps(40)}), network(*make_network(model, data.shape(), data.classes())) {
     local.objective = term;
     objective = std::move(make_objective(term)).value();
@@ -62,8 +60,8 @@ LocalOptions steps(std::uint32_t count) {
 
 TEST(MmdObjective, WithoutWeightIsThePlainOneBitForBit) {
   for (const ModelOptions& model : kModels) {
-    const LocalUpdate plain = Bench(kPlain, model, steps(9)).train();
-    const LocalUpdate mmd = Bench({.name = "mmd", .lambda = 0}, model, steps(9)).train();
+    const LocalUpdate plain = MmdBench(kPlain, model, steps(9)).train();
+    const LocalUpdate mmd = MmdBench({.name = "mmd", .lambda = 0}, model, steps(9)).train();
     EXPECT_EQ(plain.model, mmd.model);
     EXPECT_EQ(plain.loss, mmd.loss);
   }
@@ -71,23 +69,23 @@ TEST(MmdObjective, WithoutWeightIsThePlainOneBitForBit) {
 
 TEST(MmdObjective, TheFirstStepIsThePlainOneAndTheSecondIsNot) {
   for (const ModelOptions& model : kModels) {
-    EXPECT_EQ(Bench(kPlain, model, steps(1)).train().model, Bench(kMmd, model, steps(1)).train().model);
-    EXPECT_NE(Bench(kPlain, model, steps(2)).train().model, Bench(kMmd, model, steps(2)).train().model);
+    EXPECT_EQ(MmdBench(kPlain, model, steps(1)).train().model, MmdBench(kMmd, model, steps(1)).train().model);
+    EXPECT_NE(MmdBench(kPlain, model, steps(2)).train().model, MmdBench(kMmd, model, steps(2)).train().model);
   }
 }
 
 TEST(MmdObjective, EqualTasksGiveEqualModels) {
-  Bench bench(kMmd, kModels[1], steps(7));
+  MmdBench bench(kMmd, kModels[1], steps(7));
   const LocalUpdate once = bench.train();
   EXPECT_EQ(bench.train().model, once.model);
-  EXPECT_EQ(Bench(kMmd, kModels[1], steps(7)).train().model, once.model);
+  EXPECT_EQ(MmdBench(kMmd, kModels[1], steps(7)).train().model, once.model);
 }
 
 // A trial minimises the client's own loss alone, also after a task that did not.
 TEST(MmdObjective, TrialsAreFreeOfIt) {
-  Bench mmd(kMmd, kModels[0], steps(7));
+  MmdBench mmd(kMmd, kModels[0], steps(7));
   (void)mmd.train();
-  Bench plain(kPlain, kModels[0], steps(7));
+  MmdBench plain(kPlain, kModels[0], steps(7));
   EXPECT_EQ(mmd.train({}, LocalWork{.steps = 5}).model, plain.train({}, LocalWork{.steps = 5}).model);
 }
 
@@ -118,7 +116,8 @@ TEST(MmdObjective, TheSecondStepFollowsTheFormula) {
   };
   constexpr double kRate = 0.5;
   constexpr double kLambda = 0.2;
-  Bench bench({.name = "mmd", .lambda = kLambda}, kModels[0], {.steps = 2, .batch_size = 40, .learning_rate = kRate});
+  MmdBench bench({.name = "mmd", .lambda = kLambda}, kModels[0],
+                 {.steps = 2, .batch_size = 40, .learning_rate = kRate});
   const Model received(bench.initial.begin(), bench.initial.end());
   Model w = received;
   for (int step = 0; step < 2; ++step) {
@@ -139,7 +138,8 @@ TEST(MmdObjective, TheSecondStepFollowsTheFormula) {
 
 TEST(MmdObjective, ALargeWeightHoldsTheOutputs) {
   const auto moved = [](double lambda) {
-    Bench bench({.name = "mmd", .lambda = lambda}, kModels[0], {.epochs = 20, .batch_size = 40, .learning_rate = 0.01});
+    MmdBench bench({.name = "mmd", .lambda = lambda}, kModels[0],
+                   {.epochs = 20, .batch_size = 40, .learning_rate = 0.01});
     const LocalUpdate update = bench.train();
     double squares = 0;
     for (std::size_t i = 0; i < update.model.size(); ++i) {

@@ -13,9 +13,6 @@ using testing::FloatNear;
 using testing::IsEmpty;
 using testing::Pointwise;
 
-constexpr ClientId kFirst{0};
-constexpr ClientId kSecond{1};
-
 std::vector<Point> cloud(std::uint32_t count, std::uint64_t seed) {
   Stream stream({.seed = seed, .purpose = Purpose::kTest});
   std::vector<Point> points;
@@ -28,8 +25,8 @@ std::vector<Point> cloud(std::uint32_t count, std::uint64_t seed) {
 }
 
 // Two clients and a network of two layers: 2 x 3 + 3 parameters, then the head's 3 x 2 + 2.
-struct Bench {
-  explicit Bench(const LocalOptions& local)
+struct PersonalBench {
+  explicit PersonalBench(const LocalOptions& local)
       : data({cloud(24, 1), cloud(17, 2)}, {cloud(40, 3), cloud(40, 4)}),
         network(*make_network({.name = "mlp", .hidden = {3}}, data.shape(), data.classes())),
         objective(std::move(make_objective(local.objective)).value()),
@@ -91,9 +88,9 @@ std::vector<float> put_together(std::vector<float> front, const std::vector<floa
 
 TEST(PersonalPart, StaysWithItsClientAndIsTrainedOn) {
   LocalOptions local = usual();
-  Bench plain(local);
+  PersonalBench plain(local);
   local.personal = {"head"};
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> first = bench.initial();
   const std::vector<float> expected = plain.train({.client = kFirst, .model = first}).model;
   const LocalUpdate sent = bench.train({.client = kFirst, .model = first});
@@ -112,9 +109,9 @@ TEST(PersonalPart, StaysWithItsClientAndIsTrainedOn) {
 
 TEST(PersonalPart, IsWhatTheClientIsScoredWith) {
   LocalOptions local = usual();
-  Bench plain(local);
+  PersonalBench plain(local);
   local.personal = {"head"};
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> first = bench.initial();
   const std::vector<float> other = bench.initial(8);
   bench.train({.client = kFirst, .model = first});
@@ -131,7 +128,7 @@ TEST(PersonalPart, IsNotToldByWhatTheObjectiveSends) {
   LocalOptions local{.epochs = 1, .batch_size = 8, .learning_rate = 0.3};
   local.objective.name = "control-variate";
   local.personal = {"head"};
-  Bench bench(local);
+  PersonalBench bench(local);
   const LocalUpdate sent = bench.train({.client = kFirst, .model = bench.initial()});
   EXPECT_THAT(head(sent.payload), Each(0.0f));
   EXPECT_THAT(head(bench.state(kFirst, kObjectiveSlot, kBody + kHead)), Each(0.0f));
@@ -141,7 +138,7 @@ TEST(PersonalPart, IsNotToldByWhatTheObjectiveSends) {
 TEST(PersonalPart, OfABrokenTaskOrATrialIsNotKept) {
   LocalOptions local = usual();
   local.personal = {"body"};
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> model = bench.initial();
   bench.train({.client = kFirst, .model = model});
   const std::vector<float> kept = bench.state(kFirst, kPersonalSlot, kBody);
@@ -156,14 +153,14 @@ TEST(PersonalPart, OfABrokenTaskOrATrialIsNotKept) {
 TEST(PersonalPart, IsTrainedAloneFirstThenTheRestWithoutIt) {
   LocalOptions local = usual();
   local.freeze = {"body"};
-  Bench heads(local);
+  PersonalBench heads(local);
   local.freeze = {"head"};
   local.epochs = 1;
-  Bench bodies(local);
+  PersonalBench bodies(local);
   local.freeze = {};
   local.personal = {"head"};
   local.personal_epochs = 2;
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> model = bench.initial();
   const std::vector<float> own_head = head(heads.train({.client = kFirst, .model = model}).model);
   const LocalUpdate sent = bench.train({.client = kFirst, .model = model});
@@ -180,10 +177,10 @@ TEST(PersonalPart, IsTrainedAloneFirstThenTheRestWithoutIt) {
 TEST(FrozenPart, StaysAsReceivedFromItsRoundOn) {
   LocalOptions local = usual();
   local.objective = {.name = "prox", .mu = 0.5};
-  Bench plain(local);
+  PersonalBench plain(local);
   local.freeze = {"body"};
   local.freeze_from = 2;
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> model = bench.initial();
   EXPECT_EQ(bench.train({.client = kFirst, .round = 1, .model = model}).model,
             plain.train({.client = kFirst, .round = 1, .model = model}).model);
@@ -194,10 +191,10 @@ TEST(FrozenPart, StaysAsReceivedFromItsRoundOn) {
 
 TEST(OwnModel, LeavesTheSentOneAloneAndWithoutAPullIsThatOfAClientAlone) {
   LocalOptions local = usual();
-  Bench plain(local);
+  PersonalBench plain(local);
   local.own_model = 0;
-  Bench bench(local);
-  Bench alone(usual());
+  PersonalBench bench(local);
+  PersonalBench alone(usual());
   const std::vector<float> first = bench.initial();
   for (const std::uint32_t round : {1u, 2u}) {
     const std::vector<float> sent = round == 1 ? first : bench.initial(8);
@@ -218,9 +215,9 @@ TEST(OwnModel, LeavesTheSentOneAloneAndWithoutAPullIsThatOfAClientAlone) {
 // One full batch: v <- v - rate (g(v) + lambda (v - w)).
 TEST(OwnModel, IsDrawnToTheReceivedOne) {
   LocalOptions local{.epochs = 1, .batch_size = 32, .learning_rate = 0.3};
-  Bench plain(local);
+  PersonalBench plain(local);
   local.own_model = 0.5;
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> first = bench.initial();
   const std::vector<float> second = bench.initial(8);
   bench.train({.client = kFirst, .round = 1, .model = first});
@@ -235,9 +232,9 @@ TEST(OwnModel, IsDrawnToTheReceivedOne) {
 
 TEST(FineTuning, IsForTheScoreAndLeavesNothing) {
   LocalOptions local = usual();
-  Bench plain(local);
+  PersonalBench plain(local);
   local.fine_tune = 2;
-  Bench bench(local);
+  PersonalBench bench(local);
   const std::vector<float> model = bench.initial();
   EXPECT_EQ(bench.train({.client = kFirst, .model = model}).model,
             plain.train({.client = kFirst, .model = model}).model);

@@ -8,6 +8,9 @@
 
 namespace muster {
 
+constexpr ClientId kFirst{0};
+constexpr ClientId kSecond{1};
+
 struct Point {
   float x0;
   float x1;

@@ -8,17 +8,17 @@
 namespace muster {
 namespace {
 
-constexpr std::uint64_t kSeed = 3;
+constexpr std::uint64_t kRunSeed = 3;
 const std::vector<float> kStart{1, 1, 2, 2, 3, 3};
 
 struct Client {
   explicit Client(LocalOptions local = {.batch_size = 8, .learning_rate = 0.4},
                   const ProfileOptions& profile = {.kind = "update-direction", .steps = 1})
       : kind(std::move(make_profile_kind(profile)).value()),
-        solver(network, data, std::move(local), Augmentation{}, *objective, states, kSeed) {}
+        solver(network, data, std::move(local), Augmentation{}, *objective, states, kRunSeed) {}
 
   std::unique_ptr<ClientLink> link(const FaultOptions& faults, bool partial = false) {
-    return make_in_process_link(solver, *kind, faults, partial, kSeed);
+    return make_in_process_link(solver, *kind, faults, partial, kRunSeed);
   }
   static TrainReply train(ClientLink& link, bool own_model = false, std::uint32_t client = 0) {
     auto reply = link.train({.client = {client}, .round = 1, .model = kStart, .own_model = own_model}, {});
@@ -95,8 +95,8 @@ TEST(InProcessLink, ProfilesFollowTheFaultsOfTheRoundTheyAreAskedIn) {
   const auto link = client.link(faults);
   std::uint32_t differ = 0;
   for (std::uint32_t k = 0; k < 40; ++k) {
-    const bool gone = draw_fault(faults, kSeed, 9, {k}).drop;
-    differ += gone != draw_fault(faults, kSeed, 1, {k}).drop;
+    const bool gone = draw_fault(faults, kRunSeed, 9, {k}).drop;
+    differ += gone != draw_fault(faults, kRunSeed, 1, {k}).drop;
     EXPECT_EQ(std::holds_alternative<Dropped>(Client::tell(*link, k, 1, 9)), gone) << k;
   }
   EXPECT_GT(differ, 5u);

@@ -72,7 +72,7 @@ class FakeData final : public FederatedData {
   std::vector<std::uint32_t> none_;
 };
 
-struct World {
+struct ClientsSetting {
   LocalOptions local{.batch_size = 4, .learning_rate = 0.1};
   FaultOptions faults;
   bool partial = false;
@@ -84,7 +84,7 @@ struct World {
 // Clients in this process, as the engine makes them.
 class Clients {
  public:
-  Clients(std::uint32_t threads, const World& world) : world_(world), pool_(threads) {
+  Clients(std::uint32_t threads, const ClientsSetting& world) : world_(world), pool_(threads) {
     network = *make_network(world.model, data.shape(), data.classes());
     objective_ = std::move(make_objective({.name = world.objective})).value();
     for (std::uint32_t worker = 0; worker < threads; ++worker) {
@@ -140,7 +140,7 @@ class Clients {
   ClientStates states_{{}};
 
  private:
-  World world_;
+  ClientsSetting world_;
   WorkerPool pool_;
   std::unique_ptr<Objective> objective_;
   std::vector<std::unique_ptr<LocalSolver>> solvers_;
@@ -286,7 +286,7 @@ TEST(CollectProfiles, TrainForTheWantedStepsOrEpochs) {
 }
 
 TEST(CollectProfiles, ClassifierWeightsAreThoseOfTheTrainedModel) {
-  const World world{.model = {.name = "mlp", .hidden = {5}}};
+  const ClientsSetting world{.model = {.name = "mlp", .hidden = {5}}};
   Clients federation(2, world);
   const Rows<float> update = federation.collect({.kind = "update-direction", .epochs = 2}).profiles.vectors;
   const auto weights = [&](const char* layers, bool bias) {
@@ -426,7 +426,7 @@ TEST(CollectProfiles, OnlyTrainingStragglesOrBreaks) {
 TEST(CollectProfiles, TrainingForThemUsesAndKeepsNoState) {
   Clients plain(1, {});
   for (const char* objective : {"prox", "control-variate", "dynamic"}) {
-    World world{.objective = objective};
+    ClientsSetting world{.objective = objective};
     world.local.momentum = 0;
     Clients federation(1, world);
     EXPECT_EQ(federation.collect({.kind = "update-direction"}).profiles.vectors.values,
@@ -434,7 +434,7 @@ TEST(CollectProfiles, TrainingForThemUsesAndKeepsNoState) {
         << objective;
     EXPECT_EQ(federation.states_.size(), 0u) << objective;
   }
-  World world;
+  ClientsSetting world;
   world.local.momentum = 0.9;
   world.local.keep_optimizer = true;
   Clients federation(1, world);

@@ -39,7 +39,7 @@ struct Checked {
 
 constexpr auto kMalformed = DropReason::kMalformed;
 constexpr auto kNonFinite = DropReason::kNonFinite;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 TEST(UpdateCheck, AGoodUpdateHasNoFault) {
   const Checked checked;
@@ -55,7 +55,7 @@ TEST(UpdateCheck, AGoodUpdateHasNoFault) {
   EXPECT_EQ(checked.spoilt([](GroupUpdate& u) {
     u.members.clear();
     u.samples = 0;
-    u.model.assign(3, kNan);
+    u.model.assign(3, kNotANumber);
     u.dropped = {{{2}, DropReason::kFault}, {{0}, DropReason::kFault}, {{1}, DropReason::kStraggler}};
   }),
             std::nullopt);
@@ -96,10 +96,10 @@ TEST(UpdateCheck, SizesMustFitTheNetwork) {
 TEST(UpdateCheck, NumbersMustBeFinite) {
   const Checked checked;
   const std::size_t parameters = checked.network->parameters();
-  EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.model.back() = kNan; }), kNonFinite);
+  EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.model.back() = kNotANumber; }), kNonFinite);
   EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.model.front() = INFINITY; }), kNonFinite);
   EXPECT_EQ(checked.spoilt([&](GroupUpdate& u) { u.payload.assign(parameters, -INFINITY); }), kNonFinite);
-  EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.members[1].loss = kNan; }), kNonFinite);
+  EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.members[1].loss = kNotANumber; }), kNonFinite);
   EXPECT_EQ(checked.spoilt([](GroupUpdate& u) { u.members[0].loss_after = INFINITY; }), kNonFinite);
 }
 
