@@ -680,16 +680,18 @@ void add_newcomers(std::vector<Key>& keys) {
                           [](const Recipe& r) {
                             return !r.newcomers.at_once ||
                                    (forms_groups(r) && newcomer_entry(r).places && may_need_placing(r) && !rejoins(r) &&
-                                    !r.plan.sample_groups);
+                                    !r.plan.sample_groups && r.plan.sample_clients != Amount{1.0});
                           },
                       .found =
                           [](const Recipe& r) {
-                            return r.plan.sample_groups
-                                       ? std::string("with plan.sample-groups, where they are anyway")
-                                       : fmt::format("with newcomers.assign = \"{}\"", newcomer_rule_of(r));
+                            if (r.plan.sample_groups)
+                              return std::string("with plan.sample-groups, where they are anyway");
+                            if (r.plan.sample_clients == Amount{1.0})
+                              return std::string("with plan.sample-clients = 1.0, where everybody is drawn");
+                            return fmt::format("with newcomers.assign = \"{}\"", newcomer_rule_of(r));
                           },
                       .verb = "needs",
-                      .wants = "a newcomers.assign that places clients, once, and plan.sample-clients"});
+                      .wants = "a newcomers.assign that places clients, once, and plan.sample-clients < 1.0"});
   newcomers
       .add("rejoin", &N::rejoin, true_or_false(),
            "every client that takes part first chooses its group anew, by the same rule")

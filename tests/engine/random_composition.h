@@ -19,11 +19,11 @@ namespace muster {
 inline std::vector<std::string> small_values(const RecipeKey& key) {
   const std::string name = full_name(key);
   for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "data.source", "data.label",
-                            "data.client", "data.split", "data.embedding", "data.clients"}) {
+                            "data.client", "data.split", "data.embedding", "data.clients", "data.shape",
+                            "data.features", "data.drop", "data.categorical", "data.text", "data.vocabulary"}) {
     if (name == other) return {};
   }
   if (name == "model.name") return {"softmax", "mlp"};
-  if (name == "model.hidden") return {"[4]", "[5, 3]"};
   if (name == "data.label-groups") return {"0-4,5-9", "0+1,2-9"};
   if (name == "data.partition") return {"iid", "dirichlet", "shards", "label-skew"};
   if (name == "plan.groups") return {"2", "3", "{growth=\"log\",alpha=2.0,beta=2}"};
@@ -35,6 +35,8 @@ inline std::vector<std::string> small_values(const RecipeKey& key) {
   if (name == "local.personal" || name == "local.freeze") return {"head", "all", "[\"classifier\"]"};
   if (name == "aggregation.shared") return {"head", "all"};
   const std::string& accepted = key.accepted;
+  if (accepted.starts_with("a list of at most ")) return {"[4]", "[5, 3]"};
+  if (accepted == "true or false") return {"true", "false"};
   if (accepted.find(" | ") == std::string::npos)
     return {"0", "1", "2", "3", "0.05", "0.25", "0.5", "0.9", "1.0", "2.5"};
   std::vector<std::string> words;

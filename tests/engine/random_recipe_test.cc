@@ -48,6 +48,19 @@ class RandomRecipe : public SimulationTest {
   }
 };
 
+// Keys that no recipe can have with any of their values are drawn in vain.
+TEST_F(RandomRecipe, KnowsAnAcceptedValueOfEveryKey) {
+  for (const RecipeKey& key : recipe_keys()) {
+    const std::vector<std::string> values = small_values(key);
+    Recipe recipe;
+    EXPECT_TRUE(values.empty() || std::ranges::any_of(values,
+                                                      [&](const std::string& value) {
+                                                        return apply_setting(recipe, full_name(key) + "=" + value).ok();
+                                                      }))
+        << full_name(key) << " takes " << key.accepted;
+  }
+}
+
 // Most keys that need no files are drawn, so that what is tested over random recipes is tested for most keys.
 TEST_F(RandomRecipe, NamesNearlyEveryKey) {
   std::set<std::string> seen;

@@ -129,6 +129,11 @@ TEST(Recipe, AKeyWithoutEffectIsRefusedWithWhatItBelongsTo) {
   EXPECT_THAT(refused("", {"newcomers.clients=0.5"}), HasSubstr("has no effect without newcomers.round"));
   EXPECT_THAT(refused("", {"plan.regroup-every=3"}),
               HasSubstr("has no effect with grouping.method = \"singletons\"; it needs a grouping.method"));
+  const std::vector<std::string> placed{
+      "profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=4",
+      "newcomers.assign=random",      "newcomers.round=2",        "newcomers.at-once=true"};
+  EXPECT_THAT(refused("", placed), HasSubstr("has no effect with plan.sample-clients = 1.0, where everybody is drawn"));
+  EXPECT_EQ(refused("[plan]\nsample-clients = 0.5\n", placed), "accepted");
 }
 
 TEST(Recipe, AKeyOfTheFileGivesWayToASettingThatTakesItsMeaning) {
