@@ -26,6 +26,7 @@ struct MemberReport {
   double loss = 0;                   // of its last visit
   std::optional<double> loss_after;  // likewise, where it was asked for
   std::uint32_t visits = 0;          // how often it trained, and sent a model
+  std::uint64_t own_model = 0;       // hash of the model that stays with it, where one does
 };
 
 // What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.

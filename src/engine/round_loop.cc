@@ -135,7 +135,7 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     const Stopwatch watch(timed(&RunTimes::aggregate_s));
     update.importance = importance[index];
     for (RoundObserver* const observer : observers_) observer->group(update);
-    if (models_->in_clients() && !update.members.empty()) state_.sign_own_model(update.model);
+    if (models_->in_clients() && !update.members.empty()) state_.sign_own_model(update.members.front().own_model);
     models_->add(update, index++);
     recorder_.training(index, round.tasks.size());
   };

@@ -73,8 +73,8 @@ void RunState::sign(const RoundRecord& record) {
   chain = hasher.digest();
 }
 
-void RunState::sign_own_model(std::span<const float> model) {
-  const std::uint64_t link[2] = {chain, hash_bytes(model.data(), model.size() * sizeof(float))};
+void RunState::sign_own_model(std::uint64_t hash) {
+  const std::uint64_t link[2] = {chain, hash};
   chain = hash_bytes(link, sizeof link);
 }
 

@@ -28,7 +28,7 @@ struct RunState {
   // Chains what the round decided to the hash: no times, nothing that depends on the machine's load.
   void sign(const RoundRecord& record);
   // Chains a model that stays with its client, so that the signature knows of it.
-  void sign_own_model(std::span<const float> model);
+  void sign_own_model(std::uint64_t hash);
 
   // Whether the run is over. Divergence shows when a round is evaluated, which may be beside the next one's training;
   // so the round after is trained in any case, and the run stops there wherever it was interrupted or saved.

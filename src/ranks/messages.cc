@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kMalformed) + 1;
 // The least that one of them takes, so that a count can be checked before anything is made room for.
 constexpr std::size_t kDroppedBytes = 5;
-constexpr std::size_t kReportBytes = 45;
+constexpr std::size_t kReportBytes = 53;
 
 void put_report(const MemberReport& report, ParcelWriter& out) {
   out.put(report.client);
@@ -19,6 +19,7 @@ void put_report(const MemberReport& report, ParcelWriter& out) {
   out.put(report.loss);
   out.put(report.loss_after);
   out.put(report.visits);
+  out.put(report.own_model);
 }
 
 MemberReport take_report(ParcelReader& in) {
@@ -30,6 +31,7 @@ MemberReport take_report(ParcelReader& in) {
   report.loss = in.take_double();
   report.loss_after = in.take_optional();
   report.visits = in.take<std::uint32_t>();
+  report.own_model = in.take<std::uint64_t>();
   return report;
 }
 

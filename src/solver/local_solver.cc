@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/finite.h"
+#include "base/hash.h"
 #include "base/stopwatch.h"
 #include "data/prefetch.h"
 #include "solver/learning_rate.h"
@@ -187,7 +188,12 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
     MUSTER_TRY(states_.put(task.client, kObjectiveSlot, next_state_));
   }
   if (keep) MUSTER_TRY(keep_optimizer(task.client, kOptimizerSlot));
-  if (task.own_model) MUSTER_TRY(states_.put(task.client, kModelSlot, update.model));
+  update.own_model = 0;
+  if (task.own_model) {
+    MUSTER_TRY(states_.put(task.client, kModelSlot, update.model));
+    update.own_model = hash_bytes(update.model.data(), update.model.size() * sizeof(float));
+    update.model.clear();
+  }
   if (personal) {
     MUSTER_TRY(states_.put(task.client, kPersonalSlot, gather_ranges(update.model, parts_.personal)));
     copy_ranges(task.model, parts_.personal, update.model);

@@ -17,13 +17,14 @@ namespace muster {
 
 struct LocalUpdate {
   ClientId client;
-  std::vector<float> model;    // the flat vector after training
+  std::vector<float> model;    // the flat vector after training; empty if it stays with the client
   std::vector<float> payload;  // what the objective sends besides it; may be empty
   std::uint32_t samples = 0;   // the client's training samples: its weight
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
   double loss = 0;                   // mean over the samples of the last epoch, each before its step
   std::optional<double> loss_after;  // mean over all samples after training, where it was asked for
+  std::uint64_t own_model = 0;       // hash of the model that stays with the client
 };
 
 using TrainReply = std::variant<LocalUpdate, Dropped>;

@@ -40,7 +40,7 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
     MUSTER_CHECK(answered < tasks.size(), "more answers than the {} groups that were asked", tasks.size());
     const GroupTask& task = tasks[answered++];
     seen.clear();
-    if (const auto fault = fault_of(update, task.group, task.members, known, *network_)) {
+    if (const auto fault = fault_of(update, task.group, task.members, known, *network_, call.own_models)) {
       drop_all(task.group, task.members, *fault, update);
     }
     sink.group(update);
@@ -56,7 +56,7 @@ Status Federation::train(const RoundCall& call, std::span<const GroupTask> tasks
         if (std::ranges::find(task.members, client) == task.members.end()) return;
         if (std::ranges::count(contributed, client) > 1 || std::ranges::find(seen, client) != seen.end()) return;
       }
-      if (fault_of(update, task.group, contributed, known, *network_)) return;
+      if (fault_of(update, task.group, contributed, known, *network_, call.own_models)) return;
       seen.insert(seen.end(), contributed.begin(), contributed.end());
       sink.member(update, start);
     };

@@ -69,7 +69,8 @@ TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId clie
 TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload) {
   const auto* const update = std::get_if<LocalUpdate>(&reply);
   if (!update) return Dropped{task.client, std::get<Dropped>(reply).reason};
-  const bool fits = update->client == task.client && update->samples > 0 && update->model.size() == task.model.size() &&
+  const bool fits = update->client == task.client && update->samples > 0 &&
+                    update->model.size() == (task.own_model ? 0 : task.model.size()) &&
                     update->payload.size() <= task.model.size() &&
                     (payload.empty() || update->payload.size() == payload.size());
   if (!fits) return Dropped{task.client, DropReason::kMalformed};
@@ -91,13 +92,15 @@ void record_member(const LocalUpdate& update, GroupUpdate& result) {
                               .samples_trained = update.samples_trained,
                               .loss = update.loss,
                               .loss_after = update.loss_after,
-                              .visits = 1});
+                              .visits = 1,
+                              .own_model = update.own_model});
   } else {
     known->steps += update.steps;
     known->samples_trained += update.samples_trained;
     ++known->visits;
     known->loss = update.loss;
     known->loss_after = update.loss_after;
+    known->own_model = update.own_model;
   }
 }
 

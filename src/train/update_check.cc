@@ -8,7 +8,7 @@
 namespace muster {
 
 std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group, std::span<const ClientId> members,
-                                   const Roster& roster, const Network& network) {
+                                   const Roster& roster, const Network& network, bool own_models) {
   if (update.group != group || update.members.size() + update.dropped.size() != members.size()) {
     return DropReason::kMalformed;
   }
@@ -29,7 +29,7 @@ std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group, std
   }
   if (update.members.empty()) return std::nullopt;
   const std::size_t payload = update.payload.size();
-  if (samples != update.samples || update.model.size() != network.size() ||
+  if (samples != update.samples || update.model.size() != (own_models ? 0 : network.size()) ||
       (payload != 0 && payload != network.parameters())) {
     return DropReason::kMalformed;
   }

@@ -13,10 +13,10 @@ namespace muster {
 // `members`: who may have contributed. Fine are: the right group; reports of members only, each once, with the samples
 // they told when they joined and finite losses; drops of members only, each once, of none that contributed; nobody
 // unaccounted for; and a model and payload of the right size and finite if anybody contributed. `payload`: the size
-// where there is one. A model that stays with its client (`own_models`) need not travel.
+// where there is one. Models that stay with their clients (`own_models`) do not travel.
 [[nodiscard]] std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group,
                                                  std::span<const ClientId> members, const Roster& roster,
-                                                 const Network& network);
+                                                 const Network& network, bool own_models = false);
 
 // The update instead: nobody contributed, and every member dropped for `reason`.
 void drop_all(GroupId group, std::span<const ClientId> members, DropReason reason, GroupUpdate& update);

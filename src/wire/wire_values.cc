@@ -94,6 +94,7 @@ void put_answer(TrainAnswer answer, VectorNumbers& numbers, OutgoingReply& out) 
   trained.set_loss(update->loss);
   if (update->loss_after) trained.set_loss_after(*update->loss_after);
   trained.set_remembers(answer.remembers);
+  trained.set_own_model(update->own_model);
 }
 
 TrainAnswer take_train_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
@@ -105,6 +106,7 @@ TrainAnswer take_train_answer(const v1::Reply& in, ClientId client, ChunkReader&
                      .samples_trained = trained.samples_trained(),
                      .loss = trained.loss()};
   if (trained.has_loss_after()) update.loss_after = trained.loss_after();
+  update.own_model = trained.own_model();
   if (!take(trained.model(), vectors, update.model) || !take(trained.payload(), vectors, update.payload)) {
     return {Dropped{client, DropReason::kMalformed}};
   }
@@ -183,6 +185,7 @@ void put_answer(GroupAnswer answer, VectorNumbers& numbers, OutgoingReply& out) 
     one.set_loss(report.loss);
     if (report.loss_after) one.set_loss_after(*report.loss_after);
     one.set_visits(report.visits);
+    one.set_own_model(report.own_model);
     put(answer.bases[i], *one.mutable_basis());
   }
   for (const Dropped& dropped : update.dropped) put(dropped, *trained.add_dropped());
@@ -211,7 +214,8 @@ GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<cons
          .samples_trained = one.samples_trained(),
          .loss = one.loss(),
          .loss_after = one.has_loss_after() ? std::optional(one.loss_after()) : std::nullopt,
-         .visits = one.visits()});
+         .visits = one.visits(),
+         .own_model = one.own_model()});
     answer.bases.push_back(take(one.basis()));
   }
   for (const v1::Dropped& one : trained.dropped()) {
