@@ -113,6 +113,24 @@ seed("wav", "adpcm", wav(2, 1, 8000, 4, bytes(range(64))))
 seed("checkpoint", "empty-sections", checkpoint([b"model", b"recipe"]))
 seed("client_state", "values", b"MUSTERCS" + struct.pack("<IIQQQ2fQQ", 1, 0, 2, 256, 2, 0.5, -1, 513, 0))
 seed("client_state", "index", b"MUSTERCS" + struct.pack("<IIQQIIQ", 1, 1, 1, 256, 1, 2, 16))
+# Frames of the protocol, each after its length: a varint field is (number, value), a length-delimited one (number, bytes).
+def message(*fields):
+    out = b""
+    for number, value in fields:
+        if isinstance(value, bytes):
+            out += bytes([number << 3 | 2, len(value)]) + value
+        else:
+            out += bytes([number << 3, value])
+    return out
+def frames(side, *bodies):
+    return bytes([side]) + b"".join(struct.pack("<H", len(body)) + body for body in bodies)
+task = message((1, b"r"), (2, 1), (3, 1), (4, 1), (6, 1))
+hello = message((1, message((1, 1), (3, message((1, 1))))))
+vector = message((4, message((1, 1), (2, 2), (4, bytes(8)))))
+seed("frames", "reply", frames(5, hello, vector, message((6, message((1, task), (3, message((1, 1), (3, 5))))))))
+seed("frames", "edge", frames(7, hello, message((8, message((1, message((1, 2)))))), message((6, message((1, task), (6, message((3, 5))))))))
+seed("frames", "ask", frames(0, vector, message((5, message((1, task), (3, message((1, 1)))))), message((7, message((1, task), (2, 1)))), message((9, message((1, 1))))))
+seed("frames", "refusal", frames(0, message((3, message((1, b"no")))), message((10, message((1, b"0123456789abcdef"))))))
 seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
 seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))
 seed("certificate", "pem", b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(certificate([b"muster:edge:e"])) + b"-----END CERTIFICATE-----\n")

@@ -13,6 +13,9 @@
 namespace muster {
 namespace {
 
+// How long the cloud stays to tell those who are away that the run is over.
+constexpr std::chrono::seconds kLinger{5};
+
 // How often the cloud has started with this run, this time included; on disk before anybody is asked anything.
 Result<std::uint32_t> count_start(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "incarnation";
@@ -63,7 +66,10 @@ class CloudNetwork {
   }
 
   void finish(const std::string& signature) {
-    if (clients_) clients_->finish(signature);
+    if (clients_) {
+      clients_->finish(signature);
+      clients_->wait_until_told(std::chrono::steady_clock::now() + kLinger);
+    }
     listener_.reset();
   }
 

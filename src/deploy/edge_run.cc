@@ -7,6 +7,7 @@ namespace muster {
 namespace {
 
 constexpr std::uint32_t kRelayThreads = 64;  // asks that wait for clients at a time
+constexpr std::chrono::seconds kLinger{3};   // to tell those who are away that the run is over
 constexpr ChunkReader::Limits kDown{
     .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
 
@@ -65,7 +66,10 @@ Result<std::string> run_edge(const EdgeRunOptions& options) {
                                                             .interrupt = options.interrupt,
                                                             .say = options.say});
   // With the run its clients end, too; without one they look for the cloud themselves.
-  if (signature) clients.finish(*signature);
+  if (signature) {
+    clients.finish(*signature);
+    clients.wait_until_told(std::chrono::steady_clock::now() + kLinger);
+  }
   listener.reset();
   return signature;
 }

@@ -383,12 +383,16 @@ Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
         break;
       }
       case v1::Ask::kProfile: {
+        const std::size_t width = job.vectors.empty() || !job.vectors[0] ? 0 : job.vectors[0]->values.size();
         std::vector<float> rows;
-        std::size_t width = 0;
+        bool even = true;
         for (const auto& vector : job.vectors) {
-          if (vector && width == 0) width = vector->values.size();
-          if (!vector || vector->values.size() != width) return failure("models of a profile differ in size");
-          rows.insert(rows.end(), vector->values.begin(), vector->values.end());
+          even = even && vector && vector->values.size() == width;
+          if (even) rows.insert(rows.end(), vector->values.begin(), vector->values.end());
+        }
+        if (!even) {
+          put_answer(ProfileReply{Dropped{{id.client()}, DropReason::kMalformed}}, numbers_, out);
+          break;
         }
         const ProfileTask task{.client = {id.client()},
                                .kind = ask.profile().kind(),

@@ -178,11 +178,14 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
         peer->ids_.push_back(id);
         peer->clients_[id] = clients[i];
         route_[id] = peer;
+        known_.insert(id);
+        if (finished_) told_.insert(id);
       }
       if (finished_) {
         v1::Frame frame;
         frame.mutable_finished()->set_signature(signature_);
         peer->channel_->send({frame});
+        peer->channel_->close();
       } else if (run_) {
         welcome(*peer);
         for (const auto& [number, pending] : pending_) {
@@ -224,12 +227,18 @@ void RemoteClients::finish(const std::string& signature) {
   finished_ = true;
   signature_ = signature;
   for (const auto& [number, pending] : pending_) pending->answered.notify_all();
+  for (const auto& [id, peer] : route_) told_.insert(id);
   v1::Frame frame;
   frame.mutable_finished()->set_signature(signature);
   for (const auto& peer : peers_) {
     peer->channel_->send({frame});
     peer->channel_->close();
   }
+}
+
+void RemoteClients::wait_until_told(WireTime deadline) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&] { return std::ranges::includes(told_, known_); });
 }
 
 void RemoteClients::leave(Peer& peer, const std::string& why) {

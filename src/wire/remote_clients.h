@@ -55,6 +55,8 @@ class RemoteClients {
   void begin(WireRun run);
   // No more asks; peers are told that the run is over. Empty signature: it was interrupted.
   void finish(const std::string& signature);
+  // After that: until everybody who was ever here knows, or the deadline. Who is away learns it when it comes back.
+  void wait_until_told(WireTime deadline);
 
   // Waits until all of `clients` are there, or the deadline; returns how many of them are. `progress` is called as they
   // come, and every second.
@@ -152,6 +154,8 @@ class RemoteClients {
   std::optional<WireRun> run_;
   bool finished_ = false;
   std::string signature_;
+  std::set<std::uint32_t> known_;  // clients that were ever here
+  std::set<std::uint32_t> told_;   // that the run is over
   std::set<std::shared_ptr<Peer>> peers_;
   std::map<std::uint32_t, std::shared_ptr<Peer>> route_;  // to each client that is there
   std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
