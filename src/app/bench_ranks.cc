@@ -1,6 +1,7 @@
 #include "app/bench_ranks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -14,6 +15,12 @@ namespace muster {
 namespace {
 
 constexpr double kPatienceS = 900;
+constexpr double kMegabyte = 1 << 20;
+// Of a rank besides what its threads train in: program, buffers, models on their way.
+constexpr double kExtraRankMb = 100;
+
+constexpr const char* kSequences = "sequences.csv";
+constexpr const char* kImages = "images";
 
 struct Workload {
   std::string name;
@@ -40,7 +47,38 @@ Status write_sequences(const std::filesystem::path& path) {
   return {};
 }
 
-std::vector<Workload> workloads(const std::filesystem::path& sequences, double scale) {
+// Images as MNIST stores them, so many that a second copy of them would show.
+Status write_images(const std::filesystem::path& folder, const std::string& part, std::uint32_t count) {
+  constexpr std::uint32_t kSide = 28;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream images(folder / (part + "-images-idx3-ubyte"), std::ios::binary);
+  std::ofstream labels(folder / (part + "-labels-idx1-ubyte"), std::ios::binary);
+  const auto put = [](std::ofstream& out, std::uint32_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>((number >> shift) & 0xff));
+  };
+  for (const std::uint32_t number : {0x803u, count, kSide, kSide}) put(images, number);
+  for (const std::uint32_t number : {0x801u, count}) put(labels, number);
+  Stream stream({.seed = 1, .purpose = Purpose::kBench, .part = 1});
+  std::array<char, std::size_t{kSide} * kSide> image{};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    // A row of a few grey levels that depends on the class, in noise that costs little to make.
+    const std::uint32_t noise = stream.next();
+    const std::uint32_t label = i % 10;
+    for (std::size_t pixel = 0; pixel < image.size(); ++pixel) {
+      const bool bright = pixel / kSide / 3 == label;
+      image[pixel] = static_cast<char>(((noise >> (pixel % 25)) & 0x7f) + (bright ? 100 : 0));
+    }
+    images.write(image.data(), image.size());
+    labels.put(static_cast<char>(label));
+  }
+  images.close();
+  labels.close();
+  if (!images || !labels) return failure("{}: cannot be written", folder.string());
+  return {};
+}
+
+std::vector<Workload> workloads(const std::filesystem::path& folder, double scale) {
   const auto rounds = [&](double usual) { return static_cast<std::uint32_t>(std::max(1.0, std::ceil(usual * scale))); };
   const std::vector<std::string> images{"data.source=blobs", "data.partition=iid", "data.clients=100",
                                         "local.batch-size=10", "evaluation.every=10"};
@@ -59,14 +97,20 @@ std::vector<Workload> workloads(const std::filesystem::path& sequences, double s
           {.name = "lstm 100, 20 clients a round",
            .least_ratio = 0.95,
            .rounds = rounds(5),
-           .settings = {"data.source=csv", "data.path=" + sequences.string(), "data.shape=[1, 25, 8]",
+           .settings = {"data.source=csv", "data.path=" + (folder / kSequences).string(), "data.shape=[1, 25, 8]",
                         "data.clients=20", "data.partition=iid", "data.normalize=true", "model.name=lstm",
                         "model.units=100", "plan.sample-clients=20", "evaluation.every=10"}},
           {.name = "femnist-cnn, 30 clients a round",
            .least_ratio = 0.9,
            .rounds = 1,
            .settings = with(images, {"model.name=femnist-cnn", "plan.sample-clients=30"}),
-           .most_models = 30 + 2 * 2}};
+           .most_models = 30 + 2 * 2},
+          {.name = "softmax, 235 MB of images",
+           .least_ratio = 0.85,
+           .rounds = rounds(10),
+           .settings = {"data.source=idx", "data.path=" + (folder / kImages).string(), "data.clients=1000",
+                        "data.partition=iid", "model.name=softmax", "plan.sample-clients=100", "local.batch-size=10",
+                        "evaluation.every=10"}}};
 }
 
 struct Told {
@@ -110,8 +154,9 @@ class RanksBench {
       one.seconds = std::min(one.seconds, ranks.seconds);
       one.bytes = ranks.ranks.value("bytes", std::uint64_t{0});
       one.ordered_share = ranks.ranks.value("ordered_share", 0.0);
-      for (const auto& bytes : ranks.ranks.value("peak_rss_bytes", std::vector<std::uint64_t>())) {
-        one.extra_rank_mb = std::max(one.extra_rank_mb, static_cast<double>(bytes) / (1 << 20));
+      for (const auto& other : ranks.ranks.value("others", nlohmann::json::array())) {
+        one.extra_rank_mb = std::max(one.extra_rank_mb, other.value("own_bytes", 0.0) / kMegabyte);
+        one.extra_rank_at_most_mb = other.value("arena_bytes", 0.0) / kMegabyte + kExtraRankMb;
       }
     }
     one.ratio = alone / one.seconds;
@@ -173,10 +218,12 @@ class RanksBench {
 
 Result<std::vector<RanksCase>> run_ranks_bench(const RanksBenchOptions& options) {
   MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-  MUSTER_TRY(write_sequences(folder / "sequences.csv"));
+  MUSTER_TRY(write_sequences(folder / kSequences));
+  MUSTER_TRY(write_images(folder / kImages, "train", 300000));
+  MUSTER_TRY(write_images(folder / kImages, "t10k", 1000));
   const RanksBench bench(options, folder);
   std::vector<RanksCase> cases;
-  for (const Workload& workload : workloads(folder / "sequences.csv", options.scale)) {
+  for (const Workload& workload : workloads(folder.path(), options.scale)) {
     if (workload.name.find(options.only) == std::string::npos) continue;
     if (options.say) options.say(workload.name);
     MUSTER_ASSIGN(RanksCase one, bench.measure(workload));

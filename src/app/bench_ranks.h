@@ -17,12 +17,16 @@ struct RanksCase {
   double at_most = 0;  // from the fastest of as many runs of one process
   double ratio = 0;    // speed on ranks / speed of one process
   std::uint64_t bytes = 0;
-  std::uint64_t bytes_at_most = 0;  // 0: no bound
-  double ordered_share = 0;         // of rank 0's time, in sums that are made in order
-  double extra_rank_mb = 0;         // peak memory of the second rank
-  std::string checked;              // what was checked
+  std::uint64_t bytes_at_most = 0;   // 0: no bound
+  double ordered_share = 0;          // of rank 0's time, in sums that are made in order
+  double extra_rank_mb = 0;          // memory of the second rank that no other process sees; the data are shared
+  double extra_rank_at_most_mb = 0;  // what its thread trains in, and 100
+  std::string checked;               // what was checked
 
-  [[nodiscard]] bool ok() const { return seconds <= at_most && (bytes_at_most == 0 || bytes <= bytes_at_most); }
+  [[nodiscard]] bool ok() const {
+    return seconds <= at_most && (bytes_at_most == 0 || bytes <= bytes_at_most) &&
+           extra_rank_mb <= extra_rank_at_most_mb;
+  }
 };
 
 struct RanksBenchOptions {

@@ -41,6 +41,7 @@ Status bench_ranks(Arguments arguments) {
                       {"bytes_at_most", c.bytes_at_most},
                       {"ordered_share", c.ordered_share},
                       {"extra_rank_mb", c.extra_rank_mb},
+                      {"extra_rank_at_most_mb", c.extra_rank_at_most_mb},
                       {"ok", c.ok()}});
     }
     fmt::print("{}\n", json_text(nlohmann::ordered_json{{"cases", list}}));
@@ -49,10 +50,11 @@ Status bench_ranks(Arguments arguments) {
       fmt::print("{:<4} {:<34} {:>8.3f} s (at most {:.3f}), {:.2f} of the speed of one process\n",
                  c.ok() ? "ok" : "over", c.name, c.seconds, c.at_most, c.ratio);
       fmt::print(
-          "     {:.1f} MB travelled{}, {:.1f} % of rank 0's time in ordered sums, second rank {:.0f} MB; {}\n",
+          "     {:.1f} MB travelled{}, {:.1f} % of rank 0's time in ordered sums\n"
+          "     {:.0f} MB of the second rank's own (at most {:.0f}); {}\n",
           static_cast<double>(c.bytes) / 1e6,
           c.bytes_at_most > 0 ? fmt::format(" (at most {:.1f})", static_cast<double>(c.bytes_at_most) / 1e6) : "",
-          100 * c.ordered_share, c.extra_rank_mb, c.checked);
+          100 * c.ordered_share, c.extra_rank_mb, c.extra_rank_at_most_mb, c.checked);
     }
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");

@@ -107,14 +107,18 @@ Status dry_run(const RunArguments& arguments) {
 
 // What all of it cost besides, where there are several ranks; not of the run, whose summary does not know how many.
 nlohmann::ordered_json ranks_json(const RankTimes& cost) {
-  return {{"count", cost.peak_rss_bytes.size() + 1},
-          {"bytes", cost.bytes},
-          {"ordered_share", cost.calls_s > 0 ? cost.accept_s / cost.calls_s : 0.0},
-          {"peak_rss_bytes", cost.peak_rss_bytes}};
+  nlohmann::ordered_json json{{"count", cost.others.size() + 1},
+                              {"bytes", cost.bytes},
+                              {"ordered_share", cost.calls_s > 0 ? cost.accept_s / cost.calls_s : 0.0},
+                              {"others", nlohmann::ordered_json::array()}};
+  for (const RankMemory& memory : cost.others) {
+    json["others"].push_back({{"own_bytes", memory.own_bytes}, {"arena_bytes", memory.arena_bytes}});
+  }
+  return json;
 }
 
 void print_result(const RunSummary& summary, const RunTimes& times, bool json) {
-  const bool several = !times.calls.peak_rss_bytes.empty();
+  const bool several = !times.calls.others.empty();
   if (json && !several) return fmt::print("{}\n", to_json(summary));
   if (json) {
     auto told = nlohmann::ordered_json::parse(to_json(summary));
@@ -124,7 +128,7 @@ void print_result(const RunSummary& summary, const RunTimes& times, bool json) {
   print_summary(summary);
   if (!several) return;
   fmt::print("  ranks      {}: {:.1f} MB between rank 0 and the others, {:.1f} % of its time in ordered sums\n",
-             times.calls.peak_rss_bytes.size() + 1, static_cast<double>(times.calls.bytes) / 1e6,
+             times.calls.others.size() + 1, static_cast<double>(times.calls.bytes) / 1e6,
              times.calls.calls_s > 0 ? 100 * times.calls.accept_s / times.calls.calls_s : 0.0);
 }
 

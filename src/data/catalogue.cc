@@ -456,8 +456,12 @@ Result<RawData> read_source(const DataOptions& options, std::string& label) {
   return data;
 }
 
+bool stores_samples(const DataOptions& options) {
+  return options.source != "synthetic" && options.source != "synthetic-iid";
+}
+
 Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options, std::uint64_t seed) {
-  if (options.source == "synthetic" || options.source == "synthetic-iid") {
+  if (!stores_samples(options)) {
     MUSTER_TRY(check_augment(options, Samples{}));
     return make_synthetic_data(options, seed, options.source == "synthetic-iid");
   }

@@ -12,6 +12,10 @@ std::string FederatedData::class_name(std::uint32_t label) const {
   return label < names.size() ? names[label] : fmt::format("{}", label);
 }
 
+Result<std::shared_ptr<const SharedMemory>> FederatedData::share() {
+  return std::shared_ptr<const SharedMemory>();
+}
+
 DataOptions FederatedData::resolved(DataOptions options) const {
   return options;
 }

@@ -29,9 +29,10 @@ struct SampleCounts {
   std::uint32_t validation = 0;
 };
 
-// Immutable and thread-safe. A dormant client costs at most its index entry.
 struct DataOptions;
+class SharedMemory;
 
+// Immutable and thread-safe, but for share(). A dormant client costs at most its index entry.
 class FederatedData {
  public:
   virtual ~FederatedData() = default;
@@ -90,6 +91,11 @@ class FederatedData {
   [[nodiscard]] virtual DataOptions resolved(DataOptions options) const;
   // What the user should know about the data, a line each, fit to be printed.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  // Moves the samples to memory that other processes of this machine can see, of which attach_data() makes the same
+  // data there. Null, and nothing happens, if there is nothing to move: samples that are generated when needed. Not
+  // while another thread uses the data; views that were taken before are no longer valid. After a failure all is as
+  // before.
+  [[nodiscard]] virtual Result<std::shared_ptr<const SharedMemory>> share();
   // One line for people, e.g. "fashion-mnist, dirichlet 0.1, 100 clients, 60000 train, 10000 test".
   [[nodiscard]] virtual std::string summary() const = 0;
 };
@@ -139,6 +145,9 @@ struct DataOptions {
 // Errors name the key, the bad value and what is accepted, or the file and what is wrong with it.
 [[nodiscard]] Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options,
                                                                          std::uint64_t seed);
+
+// Whether they are read or made in advance, and kept: FederatedData::share() then has something to move.
+[[nodiscard]] bool stores_samples(const DataOptions& options);
 
 // The augmentation that `options.augment` asks for.
 [[nodiscard]] Augmentation augmentation_of(const DataOptions& options);

@@ -341,21 +341,21 @@ void gather_numbers(const T* stored, const SampleView& view, std::span<const std
   }
 }
 
-void gather_tokens(const SampleView& view, std::span<const std::uint32_t> positions, float* out) {
-  const Samples& samples = *view.samples;
-  const std::size_t words = samples.shape.width;
-  if (!samples.vectors) {
+void gather_tokens(const SampleValues& values, const SampleView& view, std::span<const std::uint32_t> positions,
+                   float* out) {
+  const std::size_t words = view.samples->shape.width;
+  if (values.word_vectors.empty()) {
     for (const std::uint32_t position : positions) {
-      const std::uint32_t* ids = samples.tokens.data() + std::size_t{view.rows[position]} * words;
+      const std::uint32_t* ids = values.tokens.data() + std::size_t{view.rows[position]} * words;
       out = std::copy(ids, ids + words, out);
     }
     return;
   }
-  const std::size_t dimension = samples.vectors->dimension;
+  const std::size_t dimension = values.dimension;
   for (const std::uint32_t position : positions) {
-    const std::uint32_t* ids = samples.tokens.data() + std::size_t{view.rows[position]} * words;
+    const std::uint32_t* ids = values.tokens.data() + std::size_t{view.rows[position]} * words;
     for (std::size_t w = 0; w < words; ++w, out += dimension) {
-      std::memcpy(out, samples.vectors->rows.data() + ids[w] * dimension, dimension * sizeof(float));
+      std::memcpy(out, values.word_vectors.data() + ids[w] * dimension, dimension * sizeof(float));
     }
   }
 }
@@ -364,15 +364,15 @@ void gather_tokens(const SampleView& view, std::span<const std::uint32_t> positi
 
 void gather(const SampleView& view, std::span<const std::uint32_t> positions, const Augmentation& augmentation,
             Stream* stream, float* out, std::int32_t* labels) {
-  const Samples& samples = *view.samples;
-  for (std::size_t i = 0; i < positions.size(); ++i) labels[i] = samples.labels[view.rows[positions[i]]];
-  switch (samples.storage) {
+  const SampleValues values = view.samples->values();
+  for (std::size_t i = 0; i < positions.size(); ++i) labels[i] = values.labels[view.rows[positions[i]]];
+  switch (view.samples->storage) {
     case Samples::Storage::kBytes:
-      return gather_numbers(samples.bytes.data(), view, positions, augmentation, stream, out);
+      return gather_numbers(values.bytes.data(), view, positions, augmentation, stream, out);
     case Samples::Storage::kFloats:
-      return gather_numbers(samples.floats.data(), view, positions, augmentation, stream, out);
+      return gather_numbers(values.floats.data(), view, positions, augmentation, stream, out);
     case Samples::Storage::kTokens:
-      return gather_tokens(view, positions, out);
+      return gather_tokens(values, view, positions, out);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,16 @@ struct WordVectors {
   std::vector<float> rows;
 };
 
+// Where the values of samples lie, in whatever memory: a label of each, and its numbers in one of the others.
+struct SampleValues {
+  std::span<const std::int32_t> labels;
+  std::span<const std::uint8_t> bytes;
+  std::span<const float> floats;
+  std::span<const std::uint32_t> tokens;
+  std::span<const float> word_vectors;  // `dimension` values each; empty = none
+  std::uint32_t dimension = 0;
+};
+
 struct Samples {
   enum class Storage { kBytes, kFloats, kTokens };
 
@@ -49,7 +60,21 @@ struct Samples {
   std::vector<float> scale;
   std::vector<float> offset;
 
-  [[nodiscard]] std::size_t size() const { return labels.size(); }
+  // Set where the values lie in memory that several processes see (data/shared_data.h), which whoever has the samples
+  // keeps: `labels`, `bytes`, `floats`, `tokens` and `vectors` are empty then.
+  std::optional<SampleValues> shared;
+
+  [[nodiscard]] std::size_t size() const { return shared ? shared->labels.size() : labels.size(); }
+  // Wherever they are; valid as long as nobody changes the samples.
+  [[nodiscard]] SampleValues values() const {
+    if (shared) return *shared;
+    SampleValues own{.labels = labels, .bytes = bytes, .floats = floats, .tokens = tokens};
+    if (vectors) {
+      own.word_vectors = vectors->rows;
+      own.dimension = vectors->dimension;
+    }
+    return own;
+  }
 };
 
 // What happens to training images while a batch is gathered.

@@ -10,6 +10,7 @@
 #include "data/minority_copies.h"
 #include "data/partition.h"
 #include "data/partitions/laws.h"
+#include "data/shared_data.h"
 #include "data/shown_text.h"
 
 namespace muster {
@@ -41,9 +42,8 @@ class StoredData final : public FederatedData {
 
   std::vector<std::uint32_t> label_counts(ClientId client) const override {
     std::vector<std::uint32_t> counts(classes(), 0);
-    for (const std::uint32_t row : train_index_.of(client.value)) {
-      ++counts[static_cast<std::size_t>(raw_.train.labels[row])];
-    }
+    const std::span<const std::int32_t> labels = raw_.train.values().labels;
+    for (const std::uint32_t row : train_index_.of(client.value)) ++counts[static_cast<std::size_t>(labels[row])];
     return counts;
   }
   std::uint32_t edges() const override { return edges_; }
@@ -78,6 +78,21 @@ class StoredData final : public FederatedData {
     return options;
   }
   std::string summary() const override { return summary_; }
+  Result<std::shared_ptr<const SharedMemory>> share() override {
+    if (memory_) return memory_;
+    MUSTER_ASSIGN(memory_, share_parts({.train = &raw_.train,
+                                        .test = &raw_.test,
+                                        .tests_in_train = test_samples_ == &raw_.train,
+                                        .global_in_train = global_samples_ == &raw_.train,
+                                        .edges = edges_,
+                                        .train_rows = &train_index_,
+                                        .test_rows = &test_index_,
+                                        .validation_rows = &validation_index_,
+                                        .global_test = global_test_,
+                                        .global_validation = global_validation_,
+                                        .exemplars = exemplars_}));
+    return memory_;
+  }
 
  private:
   friend class Divider;
@@ -97,8 +112,9 @@ class StoredData final : public FederatedData {
   }
 
   RawData raw_;
-  const Samples* test_samples_ = nullptr;    // where clients' tests are: raw_.test, or raw_.train if cut from it
-  const Samples* global_samples_ = nullptr;  // where the server's test set is: raw_.test if the source has one
+  std::shared_ptr<const SharedMemory> memory_;  // where the samples are, once they are shared
+  const Samples* test_samples_ = nullptr;       // where clients' tests are: raw_.test, or raw_.train if cut from it
+  const Samples* global_samples_ = nullptr;     // where the server's test set is: raw_.test if the source has one
   Division train_index_;
   Division test_index_;
   Division validation_index_;

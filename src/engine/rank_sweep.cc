@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "engine/rank_run.h"
 #include "base/isa.h"
+#include "engine/rank_run.h"
 #include "ranks/messages.h"
 #include "ranks/patience.h"
 #include "train/spare_cores.h"
@@ -105,6 +105,7 @@ class ServedSweep {
     ParcelWriter ready;
     ready.put(Message::kReady);
     ready.put(threads_);
+    ready.put_text("");
     ranks_.send(0, std::move(ready).finish());
     return {};
   }
@@ -308,7 +309,8 @@ Status RankSweep::begin(const std::filesystem::path& out, std::uint32_t threads)
   said.put_text(out.string());
   said.put_text(mark.name());
   tell_others(ranks_, said);
-  MUSTER_ASSIGN(threads_, wait_until_ready(ranks_, threads));
+  std::vector<std::string> notes;
+  MUSTER_ASSIGN(threads_, wait_until_ready(ranks_, threads, notes));
   return {};
 }
 
@@ -357,7 +359,8 @@ Result<std::optional<RankSweep::Heard>> RankSweep::hear() {
 Result<std::optional<RankSweep::Heard>> RankSweep::read(std::uint32_t from, ParcelReader& in) {
   const auto message = in.take_below<Message>(kMessages);
   if (message == Message::kDone) {
-    (void)in.take<std::uint64_t>();  // its peak memory
+    (void)in.take<std::uint64_t>();  // its own memory
+    (void)in.take<std::uint64_t>();  // and its arenas
     left_ -= ended_ ? 1 : 0;
     return std::optional<Heard>();
   }

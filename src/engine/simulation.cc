@@ -61,7 +61,12 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     const Stopwatch watch(times ? &times->prepare_s : nullptr);
     if (ranks) ranks->begin(recipe, options.threads);
     if (!data) {
-      MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+      MUSTER_ASSIGN(std::unique_ptr<FederatedData> made,
+                    make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+      if (ranks) ranks->give_data(made.get());
+      data = std::move(made);
+    } else if (ranks) {
+      ranks->give_data(nullptr);
     }
     if (start == Start::kAnew) {
       MUSTER_ASSIGN(const std::vector<std::string> notes, settle_recipe(recipe, *data));
@@ -72,6 +77,9 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     }
     MUSTER_ASSIGN(federation,
                   make_federation(recipe, ranks ? &*ranks : nullptr, *data, folder.path() / "states", options));
+    if (ranks) {
+      for (const std::string& note : ranks->notes()) recorder.say("note: " + note);
+    }
     oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {

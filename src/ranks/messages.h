@@ -20,6 +20,8 @@ enum class Message : std::uint8_t {
   kSimulate,  // do a whole run
   kForget,    // data that no more runs will need
   kQuit,      // end with this exit status
+  // From the first rank of a machine to the others on it, for each run: where the data are.
+  kData,
   // To rank 0.
   kReady,   // for units, or whole runs
   kAnswer,  // to a unit

@@ -70,8 +70,12 @@ class MpiRanks final : public Ranks {
 
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return size_; }
-  std::uint32_t on_this_machine() const override {
-    return static_cast<std::uint32_t>(std::ranges::count(hosts_, hosts_[rank_]));
+  std::vector<std::uint32_t> neighbours() const override {
+    std::vector<std::uint32_t> here;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+      if (hosts_[rank] == hosts_[rank_]) here.push_back(rank);
+    }
+    return here;
   }
   std::string name(std::uint32_t rank) const override { return fmt::format("rank {} on {}", rank, hosts_[rank]); }
 

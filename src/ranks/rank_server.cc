@@ -116,6 +116,8 @@ bool RankServer::hear(Parcel parcel) {
     status = begin_call(in);
   } else if (!in.failed() && message == Message::kUnit) {
     status = take_unit(in);
+  } else if (!in.failed() && message == Message::kData) {
+    // Of a run that ended before it began.
   } else if (!in.failed() && message == Message::kEndCalls) {
     calls_.clear();
     models_.forget();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "ranks/parcel.h"
@@ -32,8 +33,8 @@ class Ranks {
 
   [[nodiscard]] virtual std::uint32_t rank() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
-  // How many of them are on this machine, with this one.
-  [[nodiscard]] virtual std::uint32_t on_this_machine() const = 0;
+  // Those on this machine, ascending, with this one.
+  [[nodiscard]] virtual std::vector<std::uint32_t> neighbours() const = 0;
   // For people: "rank 2 on node7".
   [[nodiscard]] virtual std::string name(std::uint32_t rank) const = 0;
 

@@ -47,6 +47,7 @@ class LocalSolver {
 
   [[nodiscard]] const Network& network() const { return executor_.network(); }
   [[nodiscard]] const FederatedData& data() const { return data_; }
+  [[nodiscard]] std::size_t arena_bytes() const { return executor_.arena_bytes(); }
 
   // Adds to `times` (borrowed) from now on; null: no more, which is the default.
   void set_times(SolverTimes* times) { times_ = times; }

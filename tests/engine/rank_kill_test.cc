@@ -34,7 +34,7 @@ class DyingRanks final : public Ranks {
   DyingRanks(std::unique_ptr<Ranks> ranks, std::uint32_t parcels) : ranks_(std::move(ranks)), parcels_(parcels) {}
   std::uint32_t rank() const override { return ranks_->rank(); }
   std::uint32_t size() const override { return ranks_->size(); }
-  std::uint32_t on_this_machine() const override { return ranks_->on_this_machine(); }
+  std::vector<std::uint32_t> neighbours() const override { return ranks_->neighbours(); }
   std::string name(std::uint32_t rank) const override { return ranks_->name(rank); }
   void send(std::uint32_t to, Parcel parcel) override { ranks_->send(to, std::move(parcel)); }
   std::optional<Arrived> receive() override {

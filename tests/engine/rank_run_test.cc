@@ -3,6 +3,10 @@
 #include "engine/rank_run.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <set>
 
 #include "ranks/messages.h"
 #include "ranks/patience.h"
@@ -103,6 +107,71 @@ TEST_F(RankRunTest, ARankThatDiesIsNamed) {
   const auto failed = simulate(small(), wanted);
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().message, AllOf(HasSubstr("rank 1 on here has died"), HasSubstr("--resume")));
+}
+
+// The mappings of shared data in this process, by what they show.
+std::map<std::string, std::uint32_t> shared_mappings() {
+  std::map<std::string, std::uint32_t> count;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/memfd:muster-data") == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string word;
+    for (int i = 0; i < 5; ++i) words >> word;  // address, rights, offset, device, inode
+    ++count[word];
+  }
+  return count;
+}
+
+TEST_F(RankRunTest, RanksOfAMachineShareStoredSamples) {
+  ThreadJob job(3);
+  SimulationOptions wanted = on(job);
+  std::map<std::string, std::uint32_t> seen;
+  wanted.on_round = [&](std::uint32_t) { seen = shared_mappings(); };
+  for (const Recipe& recipe : {images({"rounds=2"}), images({"rounds=2", "data.validation-fraction=0.2"})}) {
+    const auto summary = simulate(recipe, wanted);
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_THAT(seen, testing::ElementsAre(testing::Pair(testing::_, 3u)));
+    EXPECT_TRUE(shared_mappings().empty());
+    EXPECT_TRUE(records_of(*summary) == records_of(run(recipe)));
+  }
+}
+
+// No file, also none without a name, may have more than a megabyte.
+class SmallFiles {
+ public:
+  SmallFiles() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit small = before_;
+    small.rlim_cur = 1 << 20;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    signal_ = std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int) = nullptr;
+};
+
+TEST_F(RankRunTest, WithoutSharedMemoryEveryRankHasACopy) {
+  const Recipe recipe = images({"rounds=2"});
+  const Records wanted_records = records_of(run(recipe));
+  const SmallFiles small;
+  ThreadJob job(2);
+  SimulationOptions wanted = on(job);
+  std::vector<std::string> said;
+  wanted.say = [&](const std::string& text) { said.push_back(text); };
+  const auto summary = simulate(recipe, wanted);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_THAT(said, testing::Contains(AllOf(HasSubstr("every rank of this machine has a copy of the data"),
+                                            HasSubstr("MB of shared memory: File too large"))));
+  EXPECT_TRUE(records_of(*summary) == wanted_records);
 }
 
 TEST_F(RankRunTest, ASharedModelTravelsOncePerRankAndRound) {

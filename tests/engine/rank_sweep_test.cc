@@ -101,7 +101,7 @@ class CountingRanks final : public Ranks {
   explicit CountingRanks(Ranks& ranks) : runs(ranks.size()), ranks_(ranks) {}
   std::uint32_t rank() const override { return ranks_.rank(); }
   std::uint32_t size() const override { return ranks_.size(); }
-  std::uint32_t on_this_machine() const override { return ranks_.on_this_machine(); }
+  std::vector<std::uint32_t> neighbours() const override { return ranks_.neighbours(); }
   std::string name(std::uint32_t rank) const override { return ranks_.name(rank); }
   void send(std::uint32_t to, Parcel parcel) override {
     if (static_cast<Message>(parcel.words.front()) == Message::kSimulate && ++runs[to] == 2 && at_second) at_second();

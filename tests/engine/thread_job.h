@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "engine/rank_run.h"
 #include "ranks/thread_ranks.h"

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "ranks/ranks.h"
@@ -32,7 +33,11 @@ class ThreadRanks final : public Ranks {
 
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(job_->parcels.size()); }
-  std::uint32_t on_this_machine() const override { return size(); }
+  std::vector<std::uint32_t> neighbours() const override {
+    std::vector<std::uint32_t> all(size());
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+  }
   std::string name(std::uint32_t rank) const override { return fmt::format("rank {} on here", rank); }
 
   void send(std::uint32_t to, Parcel parcel) override {
