@@ -201,7 +201,7 @@ class AttachedData final : public FederatedData {
 
 }  // namespace
 
-Result<std::shared_ptr<const SharedMemory>> share_parts(const SharedParts& parts) {
+Result<std::shared_ptr<const SharedMemory>> share_arrays(const SharedArrays& parts) {
   Samples& train = *parts.train;
   Samples& test = *parts.test;
   const Facts facts{.storage = static_cast<std::uint32_t>(train.storage),

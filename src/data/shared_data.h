@@ -18,7 +18,7 @@
 namespace muster {
 
 // What there is to share, borrowed.
-struct SharedParts {
+struct SharedArrays {
   Samples* train = nullptr;
   Samples* test = nullptr;       // may hold none
   bool tests_in_train = false;   // clients' tests are rows of `train`, not of `test`
@@ -34,9 +34,9 @@ struct SharedParts {
 
 // Copies all of it into shared memory, and moves the samples: theirs are then the values there, which live as long as
 // the memory. While the largest column is copied, there are two of it. After a failure nothing has changed.
-[[nodiscard]] Result<std::shared_ptr<const SharedMemory>> share_parts(const SharedParts& parts);
+[[nodiscard]] Result<std::shared_ptr<const SharedMemory>> share_arrays(const SharedArrays& parts);
 
-// The data that share_parts() put there: all that training and evaluation need of them. Fails if it is something else.
+// The data that share_arrays() put there: all that training and evaluation need of them. Fails if it is something else.
 [[nodiscard]] Result<std::unique_ptr<FederatedData>> attach_data(std::shared_ptr<const SharedMemory> memory);
 
 }  // namespace muster

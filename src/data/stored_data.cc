@@ -80,7 +80,7 @@ class StoredData final : public FederatedData {
   std::string summary() const override { return summary_; }
   Result<std::shared_ptr<const SharedMemory>> share() override {
     if (memory_) return memory_;
-    MUSTER_ASSIGN(memory_, share_parts({.train = &raw_.train,
+    MUSTER_ASSIGN(memory_, share_arrays({.train = &raw_.train,
                                         .test = &raw_.test,
                                         .tests_in_train = test_samples_ == &raw_.train,
                                         .global_in_train = global_samples_ == &raw_.train,

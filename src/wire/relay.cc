@@ -1,6 +1,11 @@
 #include "wire/relay.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "base/hash.h"
 
 namespace muster {
 namespace {
@@ -10,20 +15,54 @@ WireTime until(std::chrono::milliseconds within) {
   return std::chrono::steady_clock::now() + within - std::min(within / 20, std::chrono::milliseconds(500));
 }
 
+// Vectors that the cloud has sent, on their way to clients. The same one is asked for again and again, for one client
+// after the other; it is known by its values, and goes to a peer once.
+class PassedOn {
+ public:
+  explicit PassedOn(RemoteClients& clients) : clients_(clients) {}
+  ~PassedOn() {
+    for (const auto& [hash, vector] : latest_) clients_.end_sharing(vector);
+  }
+  PassedOn(const PassedOn&) = delete;
+  PassedOn& operator=(const PassedOn&) = delete;
+
+  RemoteClients::Vector pass(std::span<const float> values) {
+    if (values.empty()) return nullptr;
+    const std::uint64_t hash = hash_bytes(values.data(), values.size_bytes());
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find_if(latest_, [&](const auto& entry) {
+      return entry.first == hash && entry.second->values.size() == values.size();
+    });
+    if (known != latest_.end()) return known->second;
+    latest_.emplace_back(hash, clients_.share(values));
+    if (latest_.size() > kMost) {
+      clients_.end_sharing(latest_.front().second);  // who needs it after all is sent it again
+      latest_.pop_front();
+    }
+    return latest_.back().second;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+
+  RemoteClients& clients_;
+  std::mutex mutex_;
+  std::deque<std::pair<std::uint64_t, RemoteClients::Vector>> latest_;
+};
+
 class Relay final : public Workplace {
  public:
   Relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer)
-      : clients_(clients), trainer_(std::move(trainer)) {}
+      : clients_(clients), trainer_(std::move(trainer)), passed_(clients) {}
 
   Result<TrainAnswer> train(const TrainTask& task, GroupId group, const Memory& memory,
                             std::chrono::milliseconds within) override {
-    SharedVectors shared(clients_);
     return clients_.train({.client = task.client,
                            .group = group,
                            .round = task.round,
                            .part = task.part,
-                           .model = shared.add(task.model),
-                           .broadcast = shared.add(task.broadcast),
+                           .model = passed_.pass(task.model),
+                           .broadcast = passed_.pass(task.broadcast),
                            .own_model = task.own_model,
                            .epochs = task.epochs,
                            .measure = task.measure,
@@ -33,19 +72,17 @@ class Relay final : public Workplace {
 
   Result<ProfileReply> profile(const ProfileTask& task, const std::optional<Memory>& memory,
                                std::chrono::milliseconds within) override {
-    SharedVectors shared(clients_);
     RemoteClients::ProfileAsk ask{
         .client = task.client, .kind = task.kind, .round = task.asked_in, .as_of_round = task.round, .memory = memory};
-    for (std::uint32_t i = 0; i < task.models.count(); ++i) ask.models.push_back(shared.add(task.models.row(i)));
+    for (std::uint32_t i = 0; i < task.models.count(); ++i) ask.models.push_back(passed_.pass(task.models.row(i)));
     return clients_.profile(ask, until(within));
   }
 
   Result<EvaluateReply> evaluate(const EvaluateTask& task, const std::optional<Memory>& memory,
                                  std::chrono::milliseconds within) override {
-    SharedVectors shared(clients_);
     return clients_.evaluate({.client = task.client,
                               .round = task.round,
-                              .model = shared.add(task.model),
+                              .model = passed_.pass(task.model),
                               .own_model = task.own_model,
                               .held_out = task.held_out,
                               .details = task.details,
@@ -73,6 +110,7 @@ class Relay final : public Workplace {
  private:
   RemoteClients& clients_;
   std::unique_ptr<GroupTrainer> trainer_;
+  PassedOn passed_;
 };
 
 }  // namespace

@@ -216,6 +216,14 @@ void RemoteClients::welcome(Peer& peer) {
 
 void RemoteClients::begin(WireRun run) {
   const std::lock_guard lock(mutex_);
+  // Whoever asked before has started again, and asks again.
+  const bool another =
+      run_ && (run_->welcome.run() != run.welcome.run() || run_->welcome.incarnation() != run.welcome.incarnation());
+  for (const auto& [number, pending] : pending_) {
+    if (!another) break;
+    pending->lost = true;
+    pending->answered.notify_all();
+  }
   run_ = std::move(run);
   for (const auto& peer : peers_) {
     if (peer->greeted_ && !peer->gone_) welcome(*peer);

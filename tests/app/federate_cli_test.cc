@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class Federate : public CommandLine {};
+class Federate : public CommandLineTest {};
 
 TEST_F(Federate, OverTlsWithEdgesHasTheSignatureOfItsSimulation) {
   const Finished finished = muster({"federate",  "fedgsp",

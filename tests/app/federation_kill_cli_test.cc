@@ -33,7 +33,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-class KilledFederation : public CommandLine {
+class KilledFederation : public CommandLineTest {
  protected:
   KilledFederation() {
     recipe_ = file("recipe.toml", R"(

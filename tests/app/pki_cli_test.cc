@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-class Pki : public CommandLine {
+class Pki : public CommandLineTest {
  protected:
   std::string folder() const { return (scratch_.path() / "pki").string(); }
   std::string done(const Words& words) const {

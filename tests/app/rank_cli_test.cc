@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class RankCompare : public CommandLine {
+class RankCompare : public CommandLineTest {
  protected:
   static Words on_ranks(int ranks, const Words& words) {
     Words all{"/usr/bin/env"};
