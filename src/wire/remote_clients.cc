@@ -251,9 +251,11 @@ void RemoteClients::wait_until_told(WireTime deadline) {
 
 void RemoteClients::leave(Peer& peer, const std::string& why) {
   std::vector<v1::Client> went;
+  bool over = false;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(peer.gone_, true)) return;
+    over = finished_;
     for (const auto& [id, client] : peer.clients_) {
       went.push_back(client);
       const auto known = route_.find(id);
@@ -269,7 +271,7 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
     if (self != peers_.end()) peers_.erase(self);  // whoever called holds the peer
   }
   changed_.notify_all();
-  if (went.empty()) return;
+  if (went.empty() || over) return;
   say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
   if (events_.presence) events_.presence({}, went);
 }
