@@ -11,20 +11,6 @@ using Json = nlohmann::json;
 
 class ResumeProperty : public SimulationTest, public testing::WithParamInterface<std::uint32_t> {
  protected:
-  static void expect_equal(const Records& a, const Records& b, const std::string& what) {
-    EXPECT_EQ(a.rounds.size(), b.rounds.size()) << what;
-    for (std::size_t i = 0; i < std::min(a.rounds.size(), b.rounds.size()); ++i) {
-      EXPECT_EQ(a.rounds[i], b.rounds[i]) << what;
-    }
-    EXPECT_EQ(a.groups.size(), b.groups.size()) << what;
-    for (std::size_t i = 0; i < std::min(a.groups.size(), b.groups.size()); ++i) {
-      EXPECT_EQ(a.groups[i], b.groups[i]) << what;
-    }
-    EXPECT_EQ(a.clients, b.clients) << what;
-    EXPECT_EQ(a.summary, b.summary) << what;
-    EXPECT_TRUE(a.weights == b.weights) << what << ": weights differ";
-  }
-
   // Runs, or resumes, until `stop` rounds are done (0: to the end).
   Result<RunSummary> go(const Recipe* recipe, const std::string& run, const Settings& settings, std::uint32_t stop) {
     std::atomic<bool> interrupt{false};

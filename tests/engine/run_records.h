@@ -33,4 +33,18 @@ inline Records records_of(const RunSummary& run) {
   return records;
 }
 
+inline void expect_equal(const Records& a, const Records& b, const std::string& what) {
+  EXPECT_EQ(a.rounds.size(), b.rounds.size()) << what;
+  for (std::size_t i = 0; i < std::min(a.rounds.size(), b.rounds.size()); ++i) {
+    EXPECT_EQ(a.rounds[i], b.rounds[i]) << what;
+  }
+  EXPECT_EQ(a.groups.size(), b.groups.size()) << what;
+  for (std::size_t i = 0; i < std::min(a.groups.size(), b.groups.size()); ++i) {
+    EXPECT_EQ(a.groups[i], b.groups[i]) << what;
+  }
+  EXPECT_EQ(a.clients, b.clients) << what;
+  EXPECT_EQ(a.summary, b.summary) << what;
+  EXPECT_TRUE(a.weights == b.weights) << what << ": weights differ";
+}
+
 }  // namespace muster
