@@ -10,6 +10,7 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 std::atomic<int> interrupted_by{0};  // the first signal
+std::atomic<bool> of_a_job{false};
 
 extern "C" void on_interrupt(int signal_number) {
   if (signal_number == SIGUSR1 && interrupted) return;  // a warning may come more than once
@@ -20,6 +21,8 @@ extern "C" void on_interrupt(int signal_number) {
     return;
   }
   interrupted_by = signal_number;
+  // A launcher also signals the processes that are left when one has died, and ends them a moment later.
+  if (of_a_job) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
 }
 
@@ -30,6 +33,11 @@ const std::atomic<bool>& catch_interruptions() {
   std::signal(SIGTERM, on_interrupt);
   std::signal(SIGUSR1, on_interrupt);
   return interrupted;
+}
+
+void catch_interruptions_of_job() {
+  of_a_job = true;
+  (void)catch_interruptions();
 }
 
 int interrupted_status() {

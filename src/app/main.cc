@@ -51,13 +51,13 @@ int status_of(const Result<int>& outcome) {
 // Of several processes the first does what the line says, with the help of the others, and speaks for all.
 int run_as_launched(int argc, char** argv) {
   const Launch launch = read_launch([](const char* name) { return std::getenv(name); });
+  // Before they are joined, which takes a while: a batch system may warn a job that has only just begun.
+  if (launch.rank > 0) leave_interruptions_to_others();
+  if (launch.rank == 0 && launch.size > 1) catch_interruptions_of_job();
   Result<std::unique_ptr<Ranks>> ranks = join_ranks(launch);
   if (!ranks) return launch.rank == 0 ? status_of(std::move(ranks).error()) : 2;
   if (!*ranks) return status_of(run(argc, argv, nullptr));
-  if ((*ranks)->rank() > 0) {
-    leave_interruptions_to_others();
-    return serve_runs(**ranks);
-  }
+  if ((*ranks)->rank() > 0) return serve_runs(**ranks);
   const int status = status_of(run(argc, argv, ranks->get()));
   // Of a rank that is gone nothing can be expected any more; the launcher ends the others.
   if ((*ranks)->lost()) std::_Exit(status);

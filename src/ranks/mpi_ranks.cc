@@ -23,7 +23,7 @@ constexpr std::size_t kMessageFloats = std::size_t{1} << 28;
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockFloats = std::uint64_t{1} << 36;
 
-constexpr std::chrono::milliseconds kLookForLost{100};
+constexpr std::chrono::milliseconds kLookForLost{20};
 
 // Calls take(pointer, count) for every message of so many floats.
 template <typename T, typename Take>

@@ -178,6 +178,7 @@ Status UnitDispatch::drive() {
     }
     moved = accept() || moved;
     MUSTER_TRY(hand_out());
+    if (const auto gone = ranks_.lost()) return lost_rank(ranks_, *gone);
     std::unique_lock lock(mutex_);
     if (error_) return std::move(*error_);
     if (std::ranges::all_of(active_, [](const Active& one) { return one.schedule.done(); })) return {};
@@ -189,8 +190,6 @@ Status UnitDispatch::drive() {
     if (nap.count() > 0) {
       finished_.wait_for(lock, nap, [&] { return news_; });
       news_ = false;
-      lock.unlock();
-      if (const auto gone = ranks_.lost()) return lost_rank(ranks_, *gone);
     } else {
       lock.unlock();
       std::this_thread::yield();
