@@ -68,7 +68,11 @@ struct Samples {
   // Wherever they are; valid as long as nobody changes the samples.
   [[nodiscard]] SampleValues values() const {
     if (shared) return *shared;
-    SampleValues own{.labels = labels, .bytes = bytes, .floats = floats, .tokens = tokens};
+    SampleValues own;
+    own.labels = labels;
+    own.bytes = bytes;
+    own.floats = floats;
+    own.tokens = tokens;
     if (vectors) {
       own.word_vectors = vectors->rows;
       own.dimension = vectors->dimension;
