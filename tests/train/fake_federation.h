@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "train/federation.h"
 
 namespace muster {
@@ -173,6 +174,10 @@ class FakeFederation final : public Federation {
         if (sink.member) sink.member(update, call.models[task.model]);
       }
       GroupUpdate& update = combined.finish();
+      if (call.own_models && !update.members.empty()) {
+        update.members.front().own_model = hash_bytes(update.model.data(), update.model.size() * sizeof(float));
+        update.model.clear();
+      }
       if (spoil_group) spoil_group(update);
       sink.group(update);
     }
