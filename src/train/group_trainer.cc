@@ -24,7 +24,7 @@ void CombinedUpdate::add(const GroupTrainer& trainer, const GroupUpdate& member)
   if (member.members.empty()) return;
   update_.members.insert(update_.members.end(), member.members.begin(), member.members.end());
   update_.samples += member.samples;
-  mean_.add(member.model, trainer.member_weight(member));
+  if (!member.model.empty()) mean_.add(member.model, trainer.member_weight(member));
   add_payload(member.payload, update_.payload);
 }
 

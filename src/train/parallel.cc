@@ -45,7 +45,8 @@ class Parallel final : public GroupTrainer {
         reply = checked_reply(own[i], std::move(reply), payload);
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
-          mean.add(update->model, by_samples_ ? update->samples : 1.0);
+          // A model that stays with its client is merged with nothing.
+          if (!call.own_models) mean.add(update->model, by_samples_ ? update->samples : 1.0);
           add_payload(update->payload, payload);
           return std::move(*update);
         }
@@ -55,6 +56,7 @@ class Parallel final : public GroupTrainer {
       local = {};
       if (mean.weight() > 0) mean.store(model);
     }
+    if (call.own_models) model.clear();
     result.model = std::move(model);
     result.payload = std::move(payload);
     return result;

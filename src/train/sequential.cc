@@ -39,13 +39,15 @@ class Sequential final : public GroupTrainer {
         if (auto* update = std::get_if<LocalUpdate>(&reply)) {
           record_member(*update, result);
           add_payload(update->payload, payload);
-          std::swap(model, update->model);
+          // A model that stays with its client does not walk on.
+          if (!call.own_models) std::swap(model, update->model);
           local = std::move(*update);
         } else {
           record_drop(std::get<Dropped>(reply), result);
         }
       }
     }
+    if (call.own_models) model.clear();
     result.model = std::move(model);
     result.payload = std::move(payload);
     return result;

@@ -40,8 +40,9 @@ class DeploymentInMemory {
       ClientRunOptions options;
       options.clients = {{p * count / processes, (p + 1) * count / processes - 1}};
       if (!shape_.states.empty()) options.state = shape_.states / std::to_string(p);
+      const std::lock_guard lock(mutex_);
       answerers_.push_back(std::make_unique<Answerer>(client_answers(options)));
-      connect(p);
+      connect_again(p);
     }
     std::vector<ClientId> all;
     for (std::uint32_t k = 0; k < count; ++k) all.push_back({k});
@@ -57,6 +58,32 @@ class DeploymentInMemory {
 
   // A new line for the process, in place of the one it had.
   void connect(std::uint32_t process) {
+    const std::lock_guard lock(mutex_);
+    connect_again(process);
+  }
+
+  // Gives every process whose line is cut a new one, until it is told to stop.
+  void keep_connected(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const std::lock_guard lock(mutex_);
+      for (std::uint32_t process = 0; process < answerers_.size(); ++process) {
+        if (answerers_[process]->wait_closed(std::chrono::steady_clock::now())) connect_again(process);
+      }
+    }
+  }
+
+  void end() {
+    if (cloud_) cloud_->finish("");
+    for (auto& line : lines_) line.reset();
+    answerers_.clear();
+    edges_.clear();
+    cloud_.reset();
+    lines_.clear();
+  }
+
+ private:
+  void connect_again(std::uint32_t process) {
     RemoteClients& host = edges_.empty() ? *cloud_ : edges_[process % edges_.size()]->clients;
     if (lines_.size() <= process) lines_.resize(process + 1);
     lines_[process].reset();
@@ -69,18 +96,6 @@ class DeploymentInMemory {
         shape_.tap);
   }
 
-  RemoteClients& cloud() { return *cloud_; }
-
-  void end() {
-    if (cloud_) cloud_->finish("");
-    for (auto& line : lines_) line.reset();
-    answerers_.clear();
-    edges_.clear();
-    cloud_.reset();
-    lines_.clear();
-  }
-
- private:
   struct Edge {
     explicit Edge(RemoteClients& cloud)
         : clients(edge_admission(),
@@ -102,6 +117,7 @@ class DeploymentInMemory {
   };
 
   DeploymentShape shape_;
+  std::mutex mutex_;  // of answerers and lines, while lines are renewed
   std::unique_ptr<RemoteClients> cloud_;
   std::vector<std::unique_ptr<Edge>> edges_;
   std::vector<std::unique_ptr<Answerer>> answerers_;

@@ -43,6 +43,11 @@ class RecordingLink final : public ClientLink {
     update.loss = k + 0.5 + task.part;
     update.loss_after = task.measure ? std::optional(k + 0.25 + task.part) : std::nullopt;
     update.model.assign(1, 10 * task.model[0] + static_cast<float>(k + 1));
+    update.own_model = 0;
+    if (task.own_model) {
+      update.own_model = k + 1;
+      update.model.clear();
+    }
     update.payload.assign(1, static_cast<float>(k + 1));
     return TrainReply{std::move(update)};
   }

@@ -143,7 +143,18 @@ TEST(Sequential, MembersGetWhatTheRoundSends) {
     EXPECT_TRUE(visit.measure);
     EXPECT_EQ(visit.epochs, epochs[visit.client.value]);  // its own, whatever the order
   }
-  for (const MemberReport& member : update->members) EXPECT_EQ(member.loss_after, member.client.value + 0.25);
+  ASSERT_EQ(update->members.size(), 3u);
+  for (const MemberReport& member : update->members) {
+    EXPECT_EQ(member.loss_after, member.client.value + 0.25);
+    EXPECT_EQ(member.own_model, member.client.value + 1);
+  }
+  EXPECT_TRUE(update->model.empty()) << "models that stay with their clients do not travel";
+  for (const auto& parallel : {make_parallel(1, true), make_parallel(2, false)}) {
+    const auto apart = parallel->train(call, {.group = {4}, .model = 1, .members = chain.clients}, chain.link, {});
+    ASSERT_TRUE(apart.ok());
+    EXPECT_EQ(apart->members.size(), 3u);
+    EXPECT_TRUE(apart->model.empty());
+  }
 }
 
 TEST(Sequential, NothingIsLeftOfAReusedUpdate) {

@@ -1,0 +1,103 @@
+// Clients that are late, gone or stopped: a round closes at its deadline with what it has, or does not count, and says
+// so; lines that break again and again cost nothing but time.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/random.h"
+#include "deploy/deployment_in_memory.h"
+#include "engine/run_records.h"
+
+namespace muster {
+namespace {
+
+class LateClients : public SimulationTest {
+ protected:
+  Result<RunSummary> deploy(const Recipe& recipe, DeploymentInMemory& deployment) {
+    SimulationOptions wanted = options(1);
+    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
+                            const std::filesystem::path& folder) {
+      return deployment.make(settled, std::move(here), folder);
+    };
+    return simulate(recipe, wanted);
+  }
+  std::mutex mutex_;
+  std::string said_;
+  EdgeFederationOptions impatient(double quorum) {
+    return {.round_deadline_s = 0.5,
+            .member_quorum = quorum,
+            .group_quorum = quorum,
+            .say = [this](const std::string& line) {
+              const std::lock_guard lock(mutex_);
+              said_ += line + "\n";
+            }};
+  }
+};
+
+// Holds back every reply of the clients from `first` on, in rounds from `round` on: they are stopped, not gone.
+MemoryLine::Tap stopped_from(std::uint32_t round, std::uint32_t first, std::shared_ptr<std::atomic<bool>> over) {
+  return [=](v1::Frame& frame, bool up) {
+    if (!up || !frame.has_reply()) return true;
+    const v1::TaskId& id = frame.reply().id();
+    while (id.round() >= round && id.client() >= first && !*over)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return true;
+  };
+}
+
+TEST_F(LateClients, ARoundClosesAtItsDeadlineWithWhatItHas) {
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  DeploymentInMemory deployment({.processes = 3, .federation = impatient(0), .tap = stopped_from(2, 8, over)});
+  const auto summary = deploy(small({"rounds=3", "plan.sample-clients=12", "evaluation.on=global"}), deployment);
+  *over = true;
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  const auto rounds = lines(summary->dir / "rounds.jsonl");
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_EQ(rounds[0]["participants"], 12);
+  for (const std::size_t late : {1u, 2u}) {
+    EXPECT_EQ(rounds[late]["participants"], 8) << rounds[late];
+    EXPECT_EQ(rounds[late]["dropped"].size(), 4u) << rounds[late];
+  }
+}
+
+TEST_F(LateClients, ARoundWithoutItsQuorumDoesNotCountAndSaysSo) {
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  DeploymentInMemory deployment({.processes = 3, .federation = impatient(0.9), .tap = stopped_from(2, 8, over)});
+  const auto summary = deploy(small({"rounds=2", "plan.sample-clients=12", "evaluation.on=global"}), deployment);
+  *over = true;
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  const auto rounds = lines(summary->dir / "rounds.jsonl");
+  EXPECT_EQ(rounds[1]["participants"], 0);
+  EXPECT_EQ(rounds[1]["loss"], rounds[0]["loss"]) << "the model stays as it was";
+  EXPECT_NE(said_.find("round 2 is abandoned: 8 of 12 groups answered, want 90 %"), std::string::npos) << said_;
+}
+
+// A line is cut at random; the process dials again at once. Everybody answers in the end.
+TEST_F(LateClients, LinesThatBreakCostNothingButTime) {
+  const Recipe recipe =
+      small({"local.objective=control-variate", "aggregation.global=control-variate", "profile.kind=label-histogram",
+             "grouping.method=mediator", "grouping.size=3", "training.group-rounds=2", "plan.regroup-every=2"});
+  const std::string wanted = run(recipe).signature;
+  for (const std::uint32_t edges : {0u, 2u}) {
+    const ScratchFolder states;
+    std::mutex mutex;
+    Stream stream({.seed = 17, .purpose = Purpose::kTest, .round = edges});
+    int cuts = 0;
+    DeploymentInMemory deployment({.edges = edges, .states = states.path(), .tap = [&](v1::Frame&, bool) {
+                                     const std::lock_guard lock(mutex);
+                                     const bool cut = cuts < 40 && stream.below(30) == 0;
+                                     cuts += cut ? 1 : 0;
+                                     return !cut;
+                                   }});
+    std::jthread keeper([&](const std::stop_token& stop) { deployment.keep_connected(stop); });
+    const auto summary = deploy(recipe, deployment);
+    keeper.request_stop();
+    keeper.join();
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(summary->signature, wanted) << edges << " edges";
+    EXPECT_GT(cuts, 10);
+  }
+}
+
+}  // namespace
+}  // namespace muster
