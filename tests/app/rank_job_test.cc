@@ -153,7 +153,7 @@ TEST_F(RankJob, ARankThatDiesIsNamed) {
     EXPECT_EQ(finished.status, 137);
     EXPECT_THAT(finished.err, Not(HasSubstr("finishing this round")));
     EXPECT_THAT(finished.err, AnyOf(HasSubstr(fmt::format("muster: rank {} on ", rank)),
-                                    HasSubstr(fmt::format("mpirun noticed that process rank {} ", rank))));
+                                    HasSubstr(fmt::format(" noticed that process rank {} ", rank))));
   }
   EXPECT_EQ(signature_of(Process(scratch_, job(2, MUSTER_MPI_BINARY, run_or_resume())).wait()), signature_alone());
 }
