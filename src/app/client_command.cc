@@ -4,7 +4,6 @@
 #include <memory>
 #include <sstream>
 
-#include "app/interruption.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
@@ -34,7 +33,7 @@ Status run(const ClientArguments& arguments) {
                            .state = arguments.state,
                            .threads = arguments.threads,
                            .patience_s = arguments.patience_s,
-                           .interrupt = &catch_interruptions(),
+                           .interrupt = &arguments.network.begin("client"),
                            .say = arguments.network.say()};
   if (options.to.empty()) return usage_error("--to: empty, want host:port");
   MUSTER_ASSIGN(options.security,

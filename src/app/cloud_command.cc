@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/interruption.h"
 #include "app/network_arguments.h"
@@ -27,8 +28,20 @@ struct CloudArguments {
   NetworkArguments network;
 };
 
+// What progress is for people, for logs: a line a round.
+class RoundLog final : public RoundObserver {
+ public:
+  void end(const Models&, RoundRecord& record) override {
+    log_line(LogLevel::kInfo,
+             fmt::format("round {} is trained: {} clients in {} groups, {} dropped", record.round, record.participants,
+                         record.groups, record.dropped.size()),
+             {{"round", record.round}, {"participants", record.participants}, {"dropped", record.dropped.size()}});
+  }
+};
+
 Result<RunSummary> run(const CloudArguments& arguments) {
   CloudRunOptions options;
+  options.simulation.interrupt = &arguments.network.begin("cloud");
   std::vector<std::string> settings = arguments.settings;
   if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
   if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
@@ -48,8 +61,10 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   };
   options.simulation.threads = arguments.threads;
   options.simulation.out = arguments.out;
-  options.simulation.quiet = arguments.network.quiet;
-  options.simulation.interrupt = &catch_interruptions();
+  options.simulation.quiet = arguments.network.quiet || arguments.network.json_log;
+  RoundLog log;
+  if (arguments.network.json_log && !arguments.network.quiet) options.simulation.observers.push_back(&log);
+  options.status = arguments.network.status();
   options.simulation.say = arguments.network.say();
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   if (arguments.json) {

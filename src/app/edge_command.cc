@@ -1,7 +1,6 @@
 // `muster edge`: hosts groups between the cloud and their clients.
 #include <memory>
 
-#include "app/interruption.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
@@ -21,9 +20,10 @@ Status run(const EdgeArguments& arguments) {
   EdgeRunOptions options{.cloud = arguments.cloud,
                          .listen = arguments.listen,
                          .patience_s = arguments.patience_s,
-                         .interrupt = &catch_interruptions(),
+                         .interrupt = &arguments.network.begin("edge"),
                          .say = arguments.network.say(),
-                         .listening = arguments.network.listening(arguments.listen)};
+                         .listening = arguments.network.listening(arguments.listen),
+                         .status = arguments.network.status()};
   MUSTER_ASSIGN(options.security, load_security(arguments.network.pki, arguments.network.insecure, Role::kEdge,
                                                 {arguments.cloud, arguments.listen}));
   MUSTER_TRY(run_edge(options));

@@ -11,6 +11,7 @@ namespace {
 std::atomic<bool> interrupted{false};
 std::atomic<int> interrupted_by{0};  // the first signal
 std::atomic<bool> of_a_job{false};
+std::atomic<bool> noted{true};
 
 extern "C" void on_interrupt(int signal_number) {
   if (signal_number == SIGUSR1 && interrupted) return;  // a warning may come more than once
@@ -23,12 +24,14 @@ extern "C" void on_interrupt(int signal_number) {
   interrupted_by = signal_number;
   // A launcher also signals the processes that are left when one has died, and ends them a moment later.
   if (of_a_job) return;
+  if (!noted) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
 }
 
 }  // namespace
 
-const std::atomic<bool>& catch_interruptions() {
+const std::atomic<bool>& catch_interruptions(bool note) {
+  noted = note;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   std::signal(SIGUSR1, on_interrupt);

@@ -7,7 +7,8 @@ namespace muster {
 
 // From now on SIGINT, SIGTERM and SIGUSR1 are caught; the flag, which lives as long as the program, is set by the
 // first.
-[[nodiscard]] const std::atomic<bool>& catch_interruptions();
+// `note`: whether that is said on stderr.
+[[nodiscard]] const std::atomic<bool>& catch_interruptions(bool note = true);
 // The same, from the beginning of a process that a launcher started as the first of several: nothing is said when a
 // signal comes, for it may mean that another of them has died.
 void catch_interruptions_of_job();

@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/interruption.h"
 #include "app/launch.h"
+#include "app/log_lines.h"
 #include "engine/rank_run.h"
 
 namespace muster {
@@ -44,7 +45,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
 // Prints what went wrong, if anything did.
 int status_of(const Result<int>& outcome) {
   if (outcome) return *outcome;
-  std::fprintf(stderr, "muster: %s\n", outcome.error().message.c_str());
+  log_line(LogLevel::kError, outcome.error().message);
   return outcome.error().code == ErrorCode::kUsage ? 2 : 1;
 }
 

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <functional>
 #include <string>
 
 #include "app/argument_parser.h"
+#include "app/interruption.h"
+#include "app/log_lines.h"
 #include "base/file.h"
+#include "data/shown_text.h"
+#include "deploy/status_page.h"
 
 namespace muster {
 
@@ -17,17 +20,35 @@ struct NetworkArguments {
   bool insecure = false;
   std::string announce;
   bool quiet = false;
+  bool json_log = false;
+  std::optional<std::uint32_t> metrics;
+  std::string announce_metrics;
 
   void add_to(Command command, bool listens) {
     command.add_option("--pki", pki, "Folder with this process's certificate and key (see `muster pki issue`)");
     command.add_flag("--insecure", insecure, "Plain text instead of TLS, on loopback only: for a try on one machine");
-    if (listens) command.add_option("--announce", announce, "File to write the address to, once it can be dialled");
+    if (listens) {
+      command.add_option("--announce", announce, "File to write the address to, once it can be dialled");
+      command
+          .add_option("--metrics", metrics,
+                      "Port of loopback that answers GET /metrics (Prometheus) and /healthz; 0 is any; default: none")
+          .between(0, 65535);
+      command.add_option("--announce-metrics", announce_metrics, "File to write the address of --metrics to");
+    }
     command.add_flag("--quiet", quiet, "Nothing on stderr but errors");
+    command.add_flag("--log-json", json_log, "One JSON object a line on stderr: time, role, level, message");
+  }
+
+  // First of all: how this process speaks from now on, and that it ends well when it is interrupted.
+  [[nodiscard]] const std::atomic<bool>& begin(const std::string& role) const {
+    if (json_log) log_as_json(role);
+    return catch_interruptions(!json_log);
   }
 
   [[nodiscard]] std::function<void(const std::string&)> say() const {
     if (quiet) return {};
-    return [](const std::string& line) { std::fprintf(stderr, "muster: %s\n", line.c_str()); };
+    // Some of it peers have said: whatever that is, it stays one line.
+    return [](const std::string& line) { log_line(LogLevel::kInfo, logs_json() ? line : shown_text(line)); };
   }
 
   // For whoever waits for the address: the port is known once it is listened to. `listen`: host:port.
@@ -38,6 +59,13 @@ struct NetworkArguments {
       if (told) told("listening on " + address);
       if (!file.empty()) (void)write_file(file, address + "\n");
     };
+  }
+
+  [[nodiscard]] StatusPageOptions status() const {
+    return {.port = metrics, .listening = [file = announce_metrics, told = say()](const std::string& address) {
+              if (told) told("metrics on http://" + address + "/metrics");
+              if (!file.empty()) (void)write_file(file, address + "\n");
+            }};
   }
 };
 

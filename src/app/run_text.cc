@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdio>
 
+#include "app/log_lines.h"
 #include "base/names.h"
 #include "data/shown_text.h"
 
@@ -126,11 +126,12 @@ void print_summary(const RunSummary& s) {
 void print_advice(const RunSummary& s, bool json, const char* again) {
   const Trouble found = trouble(s);
   if (s.stopped == StopReason::kInterrupted) {
-    std::fprintf(stderr, "muster: saved after round %u; continue with: %s %s\n", s.rounds, again, s.dir.c_str());
+    log_line(LogLevel::kInfo,
+             fmt::format("saved after round {}; continue with: {} {}", s.rounds, again, s.dir.string()));
   } else if (json && s.stopped == StopReason::kDiverged) {
-    std::fprintf(stderr, "muster: the run diverged; %s\n", std::string(found.advice).c_str());
+    log_line(LogLevel::kWarning, fmt::format("the run diverged; {}", found.advice));
   } else if (json && !found.what.empty()) {
-    std::fprintf(stderr, "muster: evaluated %s\n", std::string(found.advice).c_str());
+    log_line(LogLevel::kWarning, fmt::format("evaluated {}", found.advice));
   }
 }
 

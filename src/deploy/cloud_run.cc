@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/file.h"
-#include "engine/simulated_federation.h"
 #include "base/isa.h"
+#include "engine/simulated_federation.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
 
@@ -33,7 +33,8 @@ Result<std::uint32_t> count_start(const std::filesystem::path& folder) {
 // Everything that listens, for as long as the run lasts.
 class CloudNetwork {
  public:
-  explicit CloudNetwork(const CloudRunOptions& options) : options_(options) {}
+  CloudNetwork(const CloudRunOptions& options, StatusPage& page, const RunTimes* times)
+      : options_(options), page_(page), times_(times) {}
 
   Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                                            const std::filesystem::path& folder) {
@@ -42,6 +43,8 @@ class CloudNetwork {
     clients_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{.say = options_.simulation.say});
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
     clients_->begin(std::move(run));
+    page_.watch(*clients_);
+    page_.begin_run(recipe.rounds, count, times_);
     MUSTER_ASSIGN(listener_, Listener::start({.address = options_.listen,
                                               .credentials = options_.security.credentials,
                                               .attach =
@@ -53,16 +56,19 @@ class CloudNetwork {
                                               .say = options_.simulation.say}));
     if (options_.listening) MUSTER_TRY(options_.listening(listener_->port(), count));
     MUSTER_TRY(wait_for_clients(roster, recipe.deployment));
+    page_.set_health("");
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
-    return std::unique_ptr<Federation>(
-        std::make_unique<EdgeFederation>(std::move(here), std::move(profile), std::move(trainer), *clients_,
-                                         EdgeFederationOptions{.round_deadline_s = recipe.deployment.round_deadline_s,
-                                                               .member_quorum = recipe.deployment.quorum,
-                                                               .group_quorum = recipe.deployment.quorum,
-                                                               .keeps_parts = keeps_parts_in_clients(recipe),
-                                                               .say = options_.simulation.say}));
+    return std::unique_ptr<Federation>(std::make_unique<EdgeFederation>(
+        std::move(here), std::move(profile), std::move(trainer), *clients_,
+        EdgeFederationOptions{
+            .round_deadline_s = recipe.deployment.round_deadline_s,
+            .member_quorum = recipe.deployment.quorum,
+            .group_quorum = recipe.deployment.quorum,
+            .keeps_parts = keeps_parts_in_clients(recipe),
+            .say = options_.simulation.say,
+            .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }}));
   }
 
   void finish(const std::string& signature) {
@@ -82,8 +88,10 @@ class CloudNetwork {
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(1000 * deployment.round_deadline_s));
     std::size_t told = SIZE_MAX;
     const std::size_t there = clients_->wait_for(wanted, deadline, [&](std::size_t came) {
-      if (came != told && options_.simulation.say) {
-        options_.simulation.say(fmt::format("waiting for clients: {} of {} are here", came, wanted.size()));
+      if (came != told) {
+        const std::string line = fmt::format("waiting for clients: {} of {} are here", came, wanted.size());
+        page_.set_health(line);
+        if (options_.simulation.say) options_.simulation.say(line);
       }
       told = came;
       return came < least && !(options_.simulation.interrupt && *options_.simulation.interrupt);
@@ -97,6 +105,8 @@ class CloudNetwork {
   }
 
   const CloudRunOptions& options_;
+  StatusPage& page_;
+  const RunTimes* times_;
   std::unique_ptr<RemoteClients> clients_;
   std::unique_ptr<Listener> listener_;
 };
@@ -133,8 +143,13 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
 }
 
 Result<RunSummary> run_cloud(CloudRunOptions options) {
-  CloudNetwork network(options);
+  StatusPage page("cloud");
+  MUSTER_TRY(page.start(options.status));
+  RunTimes times;
   SimulationOptions simulation = options.simulation;
+  if (!simulation.times) simulation.times = &times;
+  if (options.status.port) simulation.observers.push_back(&page);
+  CloudNetwork network(options, page, simulation.times);
   simulation.federation = [&](const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                               const std::filesystem::path& folder) {
     return network.make(recipe, std::move(here), folder);
@@ -142,7 +157,9 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   Result<RunSummary> summary = options.resume.empty() ? simulate(options.recipe, simulation)
                                                       : resume(options.resume, options.settings, simulation);
   const bool over = summary && summary->stopped != StopReason::kInterrupted;
+  page.set_health(over ? "the run is over" : "the run has stopped");
   network.finish(over ? summary->signature : "");
+  page.stop();
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "deploy/identity_check.h"
+#include "deploy/status_page.h"
 #include "engine/simulation.h"
 
 namespace muster {
@@ -19,6 +20,7 @@ struct CloudRunOptions {
   SimulationOptions simulation;  // as for a simulation; the federation is made here
   // Called once clients can dial: how many of them the run has. An error ends the run.
   std::function<Status(int port, std::uint32_t clients)> listening;
+  StatusPageOptions status;
 };
 
 // What the cloud of a simulated partition makes of those that dial it, and what it tells them of the run in `folder`:

@@ -49,6 +49,16 @@ Result<std::string> run_edge(const EdgeRunOptions& options) {
   RemoteClients clients(edge_admission(), std::move(events));
   Answerer answerer(edge_answers(clients, options.say));
   upwards = &answerer;
+  StatusPage page("edge");
+  page.watch(clients);
+  page.set_health_check([&answerer]() -> std::string {
+    if (answerer.wait_closed({})) {
+      const std::string why = answerer.why_closed();
+      return why.empty() ? "not connected to the cloud yet" : "not connected to the cloud: " + why;
+    }
+    return answerer.welcomed() ? "" : "waiting for the cloud to begin a run";
+  });
+  MUSTER_TRY(page.start(options.status));
   MUSTER_ASSIGN(
       std::unique_ptr<Listener> listener,
       Listener::start(

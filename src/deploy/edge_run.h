@@ -7,6 +7,7 @@
 
 #include "deploy/identity_check.h"
 #include "deploy/peer_loop.h"
+#include "deploy/status_page.h"
 
 namespace muster {
 
@@ -18,6 +19,7 @@ struct EdgeRunOptions {
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const std::string&)> say;
   std::function<void(int port)> listening;  // called once clients can dial
+  StatusPageOptions status;
 };
 
 // What an edge makes of the clients that dial it, and what it answers the cloud: all but dialling and listening.

@@ -18,6 +18,24 @@ std::uint32_t waiting_threads(const Network& network) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostBytes / model_bytes / 2, 4, 64));
 }
 
+// Tells how long it lived.
+class TimedPhase {
+ public:
+  TimedPhase(const EdgeFederationOptions& options, const char* phase) : options_(options), phase_(phase) {}
+  ~TimedPhase() {
+    watch_.reset();
+    if (options_.spent) options_.spent(phase_, seconds_);
+  }
+  TimedPhase(const TimedPhase&) = delete;
+  TimedPhase& operator=(const TimedPhase&) = delete;
+
+ private:
+  const EdgeFederationOptions& options_;
+  const char* phase_;
+  double seconds_ = 0;
+  std::optional<Stopwatch> watch_{std::in_place, &seconds_};
+};
+
 }  // namespace
 
 EdgeFederation::EdgeFederation(std::unique_ptr<LocalFederation> local, std::unique_ptr<ProfileKind> profile,
@@ -82,6 +100,7 @@ void EdgeFederation::apply_quorum(const GroupTask& task, GroupUpdate& update) co
 }
 
 Status EdgeFederation::do_train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink) {
+  const TimedPhase timed(options_, "train");
   SharedVectors shared(clients_);
   for (const std::span<const float> model : call.models) shared.add(model);
   shared.add(call.broadcast);
@@ -123,6 +142,7 @@ Status EdgeFederation::do_train(const RoundCall& call, std::span<const GroupTask
 }
 
 Status EdgeFederation::do_profile(const ProfileRequest& request, const ProfileSink& sink) {
+  const TimedPhase timed(options_, "profile");
   SharedVectors shared(clients_);
   std::vector<RemoteClients::Vector> models;
   for (std::uint32_t i = 0; i < request.models.count(); ++i) models.push_back(shared.add(request.models.row(i)));
@@ -204,6 +224,7 @@ Result<EvaluationResult> EdgeFederation::do_end_evaluation() {
     const Stopwatch watch(&waited_s);
     evaluation_.join();
   }
+  if (options_.spent) options_.spent("evaluate", waited_s);
   MUSTER_TRY(std::exchange(evaluated_, {}));
   EvaluationResult result = local_->evaluation().end();
   result.seconds = waited_s;

@@ -23,6 +23,9 @@ struct EdgeFederationOptions {
   // Clients keep parts of a model, or models of their own: what they tell and score depends on what they remember.
   bool keeps_parts = false;
   std::function<void(const std::string&)> say = {};
+  // Seconds that the round loop waited for clients: "train", "profile" or "evaluate". Called by the round loop's
+  // thread.
+  std::function<void(const std::string& phase, double seconds)> spent = {};
 };
 
 class EdgeFederation final : public Federation {

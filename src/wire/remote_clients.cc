@@ -333,6 +333,23 @@ RemoteClients::Moved RemoteClients::moved() const {
   return moved_;
 }
 
+RemoteClients::Figures RemoteClients::figures() const {
+  const std::lock_guard lock(mutex_);
+  Figures figures{.round = last_round_,
+                  .clients = route_.size(),
+                  .peers = peers_.size(),
+                  .asks_open = pending_.size(),
+                  .asks = last_ask_,
+                  .moved = moved_};
+  figures.edges =
+      static_cast<std::size_t>(std::ranges::count_if(peers_, [](const auto& peer) { return peer->hosts_groups_; }));
+  if (run_) {
+    figures.run = run_->welcome.run();
+    figures.incarnation = run_->welcome.incarnation();
+  }
+  return figures;
+}
+
 // With the lock held.
 void RemoteClients::send(Peer& peer, Pending& pending) {
   if (pending.sent_to == &peer) return;
@@ -359,6 +376,7 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
   std::unique_lock lock(mutex_);
   MUSTER_CHECK(run_.has_value(), "an ask before the run has begun");
   const std::uint64_t number = ++last_ask_;
+  last_round_ = ask.id().round();
   v1::TaskId& id = *ask.mutable_id();
   id.set_run(run_->welcome.run());
   id.set_incarnation(run_->welcome.incarnation());

@@ -129,6 +129,20 @@ class RemoteClients {
   };
   [[nodiscard]] Moved moved() const;
 
+  // What whoever watches wants to know, all of one moment.
+  struct Figures {
+    std::string run;  // "": none has begun
+    std::uint32_t incarnation = 0;
+    std::uint32_t round = 0;  // the last that anybody was asked for
+    std::size_t clients = 0;  // that are there
+    std::size_t peers = 0;
+    std::size_t edges = 0;  // of the peers
+    std::size_t asks_open = 0;
+    std::uint64_t asks = 0;
+    Moved moved;
+  };
+  [[nodiscard]] Figures figures() const;
+
  private:
   class Peer;
   struct Pending;
@@ -160,6 +174,7 @@ class RemoteClients {
   std::map<std::uint32_t, std::shared_ptr<Peer>> route_;  // to each client that is there
   std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
   std::uint64_t last_ask_ = 0;
+  std::uint32_t last_round_ = 0;
   Moved moved_;
 };
 
