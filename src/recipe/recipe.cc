@@ -158,6 +158,13 @@ void resolve_paths(Recipe& recipe, const std::filesystem::path& beside) {
 
 }  // namespace
 
+Recipe::Recipe() = default;
+Recipe::Recipe(const Recipe&) = default;
+Recipe::Recipe(Recipe&&) noexcept = default;
+Recipe& Recipe::operator=(const Recipe&) = default;
+Recipe& Recipe::operator=(Recipe&&) noexcept = default;
+Recipe::~Recipe() = default;
+
 bool operator==(const Recipe& a, const Recipe& b) {
   return std::ranges::all_of(recipe_key_table(), [&](const Key& key) { return key.get(a) == key.get(b); });
 }

@@ -40,7 +40,7 @@ const Words kRun{"run",
                  "--set",
                  "checkpoint-every=1"};
 
-class RankJob : public CommandLine {
+class RankJob : public CommandLineTest {
  protected:
   static void SetUpTestSuite() {
     for (const char* variable : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) {

@@ -73,6 +73,8 @@ class DeploymentInMemory {
     }
   }
 
+  RemoteClients& cloud() { return *cloud_; }
+
   void end() {
     if (cloud_) cloud_->finish("");
     for (auto& line : lines_) line.reset();
