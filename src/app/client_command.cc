@@ -78,7 +78,7 @@ void add_client_command(Command program) {
   command.set_footer(
       "Example:\n"
       "  muster client --to edge.example.org:7401,cloud.example.org:7400 --pki pki/client-sim-0 --state state");
-  command.set_action([arguments] { return run(*arguments); });
+  command.set_action([arguments, command] { return arguments->network.end(run(*arguments), command); });
 }
 
 }  // namespace muster

@@ -43,7 +43,7 @@ void add_edge_command(Command program) {
   arguments->network.add_to(command, true);
   command.set_footer(
       "Example:\n  muster edge --cloud cloud.example.org:7400 --listen 0.0.0.0:7401 --pki pki/edge-north");
-  command.set_action([arguments] { return run(*arguments); });
+  command.set_action([arguments, command] { return arguments->network.end(run(*arguments), command); });
 }
 
 }  // namespace muster

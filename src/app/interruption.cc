@@ -43,6 +43,10 @@ void catch_interruptions_of_job() {
   (void)catch_interruptions();
 }
 
+bool was_interrupted() {
+  return interrupted;
+}
+
 int interrupted_status() {
   return interrupted_by == SIGUSR1 ? EX_TEMPFAIL : 128 + interrupted_by;
 }

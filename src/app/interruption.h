@@ -12,6 +12,7 @@ namespace muster {
 // The same, from the beginning of a process that a launcher started as the first of several: nothing is said when a
 // signal comes, for it may mean that another of them has died.
 void catch_interruptions_of_job();
+[[nodiscard]] bool was_interrupted();
 // What a program that was interrupted ends with: 128 + the first signal; after SIGUSR1, by which batch systems tell
 // that the time is nearly over, 75 (EX_TEMPFAIL): start me again.
 [[nodiscard]] int interrupted_status();

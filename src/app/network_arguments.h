@@ -45,6 +45,14 @@ struct NetworkArguments {
     return catch_interruptions(!json_log);
   }
 
+  // How the command of a peer ends: one that was interrupted says so by its exit status, and has not failed.
+  [[nodiscard]] Status end(const Status& ended, Command command) const {
+    if (ended.ok() || !was_interrupted()) return ended;
+    if (const auto told = say()) told(ended.error().message);
+    command.set_exit_status(interrupted_status());
+    return {};
+  }
+
   [[nodiscard]] std::function<void(const std::string&)> say() const {
     if (quiet) return {};
     // Some of it peers have said: whatever that is, it stays one line.

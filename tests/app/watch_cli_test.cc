@@ -122,6 +122,17 @@ learning-rate = 0.05
   EXPECT_EQ(http_get(cloud_metrics, "/healthz").status, 0);  // gone with the process
 }
 
+// What service managers do: it has not failed, and is not started again.
+TEST_F(WatchedFederation, StoppedPeersHaveNotFailed) {
+  auto edge = start("edge", {"edge", "--cloud", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--announce", at("edge")});
+  (void)announced("edge");
+  ::kill(edge.id(), SIGTERM);
+  EXPECT_EQ(edge.wait(20), 143);
+  ASSERT_FALSE(log("edge").empty());
+  EXPECT_EQ(log("edge").back()["message"], "interrupted");
+  EXPECT_EQ(log("edge").back()["level"], "info");
+}
+
 TEST_F(WatchedFederation, ErrorsAreInTheLogToo) {
   const Finished lost = muster({"edge", "--cloud", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--insecure", "--patience",
                                 "0.1", "--quiet", "--log-json"});
