@@ -17,13 +17,13 @@ set_target_properties(muster_all PROPERTIES EXPORT_NAME muster)
 
 install(TARGETS ${muster_libraries} muster_all EXPORT musterTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET muster)
-  install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   set(muster_writer muster)  # of the texts: whichever program knows the most commands
   if(TARGET muster-net)
-    install(TARGETS muster-net RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS muster-net RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
     set(muster_writer muster-net)
   endif()
-  install(SCRIPT ${PROJECT_BINARY_DIR}/install_texts.cmake)
+  install(SCRIPT ${PROJECT_BINARY_DIR}/install_texts.cmake COMPONENT programs)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/install_texts.cmake CONTENT
     "set(program \"$<TARGET_FILE:${muster_writer}>\")\ninclude(\"${CMAKE_CURRENT_LIST_DIR}/install_texts.cmake\")\n")
 endif()
@@ -41,4 +41,4 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/musterConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/musterConfig.cmake ${PROJECT_BINARY_DIR}/musterConfigVersion.cmake
   DESTINATION ${muster_package_folder})
 install(EXPORT musterTargets NAMESPACE muster:: DESTINATION ${muster_package_folder})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
