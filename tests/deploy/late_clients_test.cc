@@ -24,7 +24,7 @@ class LateClients : public SimulationTest {
   std::mutex mutex_;
   std::string said_;
   EdgeFederationOptions impatient(double quorum) {
-    return {.round_deadline_s = 0.5,
+    return {.round_deadline_s = 2,
             .member_quorum = quorum,
             .group_quorum = quorum,
             .say = [this](const std::string& line) {
