@@ -194,11 +194,11 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
           if (its_own && !pending->done && !pending->lost) send(*peer, *pending);
         }
       }
+      if (!clients.empty() && events_.presence) events_.presence(clients, {});
     }
   }
   if (!twice.empty()) return peer->refuse(twice, true);
   changed_.notify_all();
-  if (!clients.empty() && events_.presence) events_.presence(clients, {});
 }
 
 // With the lock held.
@@ -257,9 +257,10 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
     if (std::exchange(peer.gone_, true)) return;
     over = finished_;
     for (const auto& [id, client] : peer.clients_) {
-      went.push_back(client);
       const auto known = route_.find(id);
-      if (known != route_.end() && known->second.get() == &peer) route_.erase(known);
+      if (known == route_.end() || known->second.get() != &peer) continue;
+      went.push_back(client);
+      route_.erase(known);
     }
     for (const auto& [number, pending] : pending_) {
       if (pending->sent_to != &peer) continue;
@@ -269,11 +270,11 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
     }
     const auto self = std::ranges::find_if(peers_, [&](const auto& known) { return known.get() == &peer; });
     if (self != peers_.end()) peers_.erase(self);  // whoever called holds the peer
+    if (!went.empty() && !over && events_.presence) events_.presence({}, went);
   }
   changed_.notify_all();
   if (went.empty() || over) return;
   say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
-  if (events_.presence) events_.presence({}, went);
 }
 
 std::size_t RemoteClients::wait_for(std::span<const ClientId> clients, WireTime deadline,

@@ -27,10 +27,11 @@ struct WireRun {
   std::uint64_t most_values = 0;  // of one vector that a client sends
 };
 
-// What happens at the wire, for logs and figures. Called with nothing held; must not wait.
+// What happens at the wire, for logs and figures. Must not wait.
 struct WireEvents {
   std::function<void(const std::string& line)> say;
-  // Clients that came and went: an edge passes it on.
+  // Clients that came and went, in the order in which they did: an edge passes it on. Called while RemoteClients is
+  // locked, and so must not call it.
   std::function<void(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went)> presence;
 };
 
