@@ -421,7 +421,9 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
     return;
   }
   Pending& pending = *found->second;
-  if (!same(pending.ask.id(), id) || !peer->clients_.contains(id.client())) {
+  // An edge may have lost the client since it answered: what counts is that the edge was asked.
+  const bool its_own = pending.sent_to == peer.get() || peer->clients_.contains(id.client());
+  if (!same(pending.ask.id(), id) || !its_own) {
     lock.unlock();
     return peer->refuse(fmt::format("a reply for a task that is not its own ({})", to_text(id)), false);
   }

@@ -307,6 +307,7 @@ TEST_F(RankSweepTest, ARankThatDiesIsNamed) {
         ParcelWriter ready;
         ready.put(Message::kReady);
         ready.put(std::uint32_t{1});
+        ready.put_text("");
         own->send(0, std::move(ready).finish());
       }
       if (message == Message::kSimulate) return first->lose(1);
@@ -330,10 +331,12 @@ TEST_F(RankSweepTest, WhatARankSaysIsChecked) {
         if (message == Message::kSweep) {
           out.put(Message::kReady);
           out.put(std::uint32_t{1});
+          out.put_text("");
         } else if (message == Message::kSimulate) {
           say(out);
         } else if (message == Message::kOver) {
           out.put(Message::kDone);
+          out.put(std::uint64_t{0});
           out.put(std::uint64_t{0});
         }
         own->send(0, std::move(out).finish());
