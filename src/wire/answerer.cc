@@ -311,8 +311,10 @@ void Answerer::prepare(const v1::Welcome& welcome) {
     }
   }();
   if (!made) return refuse(made.error().message);
+  // The one before goes without the lock: an edge's has clients of its own to tell.
+  std::shared_ptr<Workplace> place = std::move(made).value();
   const std::lock_guard lock(mutex_);
-  workplace_ = std::move(made).value();
+  workplace_.swap(place);
 }
 
 void Answerer::work() {
@@ -335,9 +337,10 @@ void Answerer::work() {
     }
     const std::shared_ptr<Job> job = std::move(queue_.front());
     queue_.pop_front();
-    const std::shared_ptr<Workplace> workplace = workplace_;
+    std::shared_ptr<Workplace> workplace = workplace_;
     lock.unlock();
     Result<OutgoingReply> reply = answer(*job, *workplace);
+    workplace.reset();
     if (!reply) {
       refuse(reply.error().message);
       lock.lock();
