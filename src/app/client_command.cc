@@ -8,6 +8,7 @@
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
 #include "deploy/client_run.h"
+#include "net/address.h"
 
 namespace muster {
 namespace {
@@ -36,6 +37,7 @@ Status run(const ClientArguments& arguments) {
                            .interrupt = &arguments.network.begin("client"),
                            .say = arguments.network.say()};
   if (options.to.empty()) return usage_error("--to: empty, want host:port");
+  for (const std::string& address : options.to) MUSTER_TRY(check_address("--to", address, false));
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kClient, options.to));
   if (!arguments.clients.empty()) {

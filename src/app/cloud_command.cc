@@ -10,6 +10,7 @@
 #include "app/network_summaries.h"
 #include "app/run_text.h"
 #include "deploy/cloud_run.h"
+#include "net/address.h"
 
 namespace muster {
 namespace {
@@ -52,6 +53,7 @@ Result<RunSummary> run(const CloudArguments& arguments) {
     options.resume = arguments.resume;
     options.settings = settings;
   }
+  MUSTER_TRY(check_address("--listen", arguments.listen, true));
   options.listen = arguments.listen;
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kCloud, {arguments.listen}));

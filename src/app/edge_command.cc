@@ -5,6 +5,7 @@
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
 #include "deploy/edge_run.h"
+#include "net/address.h"
 
 namespace muster {
 namespace {
@@ -17,6 +18,8 @@ struct EdgeArguments {
 };
 
 Status run(const EdgeArguments& arguments) {
+  MUSTER_TRY(check_address("--cloud", arguments.cloud, false));
+  MUSTER_TRY(check_address("--listen", arguments.listen, true));
   EdgeRunOptions options{.cloud = arguments.cloud,
                          .listen = arguments.listen,
                          .patience_s = arguments.patience_s,

@@ -36,6 +36,12 @@ TEST_F(Federate, MistakesAreOneLine) {
   expect_error({"cloud", "demo", "--listen", "127.0.0.1:0"}, 2, HasSubstr("--pki: missing"));
   expect_error({"cloud", "demo", "--listen", "0.0.0.0:0", "--insecure"}, 2,
                HasSubstr("loopback only, not for 0.0.0.0:0"));
+  for (const char* const wrong : {"nonsense", "127.0.0.1:99999", "127.0.0.1:", ":7400", "127.0.0.1:7x"}) {
+    expect_error({"cloud", "demo", "--listen", wrong, "--insecure"}, 2,
+                 HasSubstr(std::string("--listen: ") + wrong + ", want host:port with a port from 0 to 65535"));
+  }
+  expect_error({"client", "--to", "127.0.0.1:0", "--clients", "0-3", "--insecure"}, 2,
+               HasSubstr("a port from 1 to 65535"));
   expect_error({"client", "--to", "127.0.0.1:1", "--insecure"}, 2, HasSubstr("--clients: missing"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "9-3", "--insecure"}, 2, HasSubstr("9-3"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "0-3", "--insecure", "--patience", "0.1", "--quiet"}, 1,
