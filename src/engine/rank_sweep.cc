@@ -122,7 +122,7 @@ class ServedSweep {
       if (ranks_.lost()) end();
       tell();
       if (moved) patience.moved();
-      const std::chrono::microseconds nap = patience.next(ranks_);
+      const std::chrono::microseconds nap = patience.next(ranks_, Patience::Crew::kBusy);
       std::unique_lock lock(mutex_);
       if (over_ && busy_ == 0 && queue_.empty() && told_.empty()) return;
       if (ended_.wait_for(lock, nap, [&] { return !told_.empty(); })) patience.moved();

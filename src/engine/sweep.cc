@@ -217,10 +217,8 @@ class Sweep {
         lock.unlock();
         std::visit([this](auto& word) { take(word); }, **heard);
         patience.moved();
-      } else if (const auto nap = patience.next(*options_.ranks); nap.count() > 0) {
-        changed_.wait_for(lock, nap);
       } else {
-        std::this_thread::yield();
+        changed_.wait_for(lock, patience.next(*options_.ranks, Patience::Crew::kBusy));
       }
     }
   }

@@ -1,24 +1,41 @@
 #include "ranks/patience.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <array>
 #include <thread>
 
 namespace muster {
+namespace {
 
-std::chrono::microseconds Patience::next(Ranks& ranks) {
-  if (ranks.sending()) return std::chrono::microseconds(0);
-  const std::chrono::microseconds nap = nap_;
-  nap_ = std::min(kLongest, nap_ + std::max(nap_ / 4, std::chrono::microseconds(1)));
-  return nap;
+using std::chrono::microseconds;
+
+struct Naps {
+  microseconds shortest;
+  microseconds longest;
+};
+
+// Of each Crew.
+constexpr std::array<Naps, 3> kNaps{{
+    {microseconds(5), microseconds(250)},
+    {microseconds(30), microseconds(250)},
+    {microseconds(400), microseconds(2000)},
+}};
+// While something is on its way and may need help.
+constexpr microseconds kLongestSending{50};
+
+}  // namespace
+
+Patience::Patience() {
+  (void)::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 }
 
-void Patience::sleep(Ranks& ranks) {
-  const std::chrono::microseconds nap = next(ranks);
-  if (nap.count() == 0) {
-    std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(nap);
-  }
+microseconds Patience::next(Ranks& ranks, Crew crew) {
+  const Naps& naps = kNaps.at(static_cast<std::size_t>(crew));
+  const microseconds nap = std::max(nap_, naps.shortest);
+  nap_ = std::min(naps.longest, nap + std::max(nap / 4, microseconds(1)));
+  return ranks.sending() ? std::min(nap, kLongestSending) : nap;
 }
 
 Result<Ranks::Arrived> wait_for_parcel(Ranks& ranks) {
@@ -26,7 +43,7 @@ Result<Ranks::Arrived> wait_for_parcel(Ranks& ranks) {
   while (true) {
     if (std::optional<Ranks::Arrived> arrived = ranks.receive()) return std::move(*arrived);
     if (const auto gone = ranks.lost()) return lost_rank(ranks, *gone);
-    patience.sleep(ranks);
+    std::this_thread::sleep_for(patience.next(ranks, Patience::Crew::kIdle));
   }
 }
 

@@ -1,5 +1,5 @@
 // Patience: how long to sleep before looking again whether a parcel has come. Cores are shared with those that train,
-// so nobody spins: short naps while something is going on, longer ones the longer nothing does.
+// and every look takes some of their time: so nobody spins, and whoever has enough to do looks seldom.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,23 @@ namespace muster {
 
 class Patience {
  public:
+  // What the threads of this process do meanwhile.
+  enum class Crew : std::uint8_t {
+    kIdle,  // nothing: the core is free for looking
+    kBusy,  // they train, and have nothing to go on with
+    kFed,   // they train, and have
+  };
+
+  // Naps of this thread are as short as they should be from now on: the kernel adds 50 us otherwise.
+  Patience();
+
   // Something came or went.
-  void moved() { nap_ = kShortest; }
-  // For how long to sleep now. Zero while something is on its way and needs help.
-  [[nodiscard]] std::chrono::microseconds next(Ranks& ranks);
-  // Sleeps for as long.
-  void sleep(Ranks& ranks);
+  void moved() { nap_ = {}; }
+  // For how long to sleep now: longer the longer nothing happens.
+  [[nodiscard]] std::chrono::microseconds next(Ranks& ranks, Crew crew);
 
  private:
-  static constexpr std::chrono::microseconds kShortest{20};
-  static constexpr std::chrono::microseconds kLongest{1000};
-  std::chrono::microseconds nap_ = kShortest;
+  std::chrono::microseconds nap_{};
 };
 
 // The next parcel, however long it takes. Fails if a rank has died.

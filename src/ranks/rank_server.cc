@@ -43,6 +43,7 @@ void RankServer::work(std::uint32_t worker) {
     if (quit_) return;
     const Asked asked = std::move(queue_.front());
     queue_.pop_front();
+    ++busy_;
     lock.unlock();
     ParcelWriter answer;
     answer.put(Message::kAnswer);
@@ -51,8 +52,9 @@ void RankServer::work(std::uint32_t worker) {
     const Status status = do_unit(asked.unit, worker, answer);
     Parcel parcel = status ? std::move(answer).finish() : failed_parcel(status.error());
     lock.lock();
+    --busy_;
     answers_.push_back(std::move(parcel));
-    answered_.notify_one();
+    if (runs_low()) answered_.notify_one();
   }
 }
 
@@ -128,13 +130,20 @@ bool RankServer::hear(Parcel parcel) {
   return true;
 }
 
-void RankServer::send_answers() {
+bool RankServer::send_answers() {
   std::deque<Parcel> answers;
   {
     const std::lock_guard lock(mutex_);
     answers.swap(answers_);
   }
   for (Parcel& answer : answers) ranks_.send(0, std::move(answer));
+  return !answers.empty();
+}
+
+Patience::Crew RankServer::crew_state() {
+  const std::lock_guard lock(mutex_);
+  if (!queue_.empty()) return Patience::Crew::kFed;
+  return busy_ > 0 ? Patience::Crew::kBusy : Patience::Crew::kIdle;
 }
 
 void RankServer::serve() {
@@ -145,18 +154,15 @@ void RankServer::serve() {
       if (!hear(std::move(arrived->parcel))) return;
       moved = true;
     }
-    send_answers();
+    moved = send_answers() || moved;
     if (moved) {
       patience.moved();
       continue;
     }
-    const std::chrono::microseconds nap = patience.next(ranks_);
-    if (nap.count() == 0) {
-      std::this_thread::yield();
-      continue;
-    }
+    const std::chrono::microseconds nap = patience.next(ranks_, crew_state());
     std::unique_lock lock(mutex_);
-    if (answered_.wait_for(lock, nap, [&] { return !answers_.empty(); })) patience.moved();
+    const auto urgent = [&] { return !answers_.empty() && runs_low(); };
+    answered_.wait_for(lock, nap, urgent);
   }
 }
 

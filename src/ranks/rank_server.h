@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "ranks/patience.h"
 #include "ranks/rank_call.h"
 #include "ranks/ranks.h"
 
@@ -39,7 +40,11 @@ class RankServer {
   [[nodiscard]] bool hear(Parcel parcel);
   [[nodiscard]] Status begin_call(ParcelReader& in);
   [[nodiscard]] Status take_unit(ParcelReader& in);
-  void send_answers();
+  // Whether there were any.
+  bool send_answers();
+  [[nodiscard]] Patience::Crew crew_state();
+  // Whether answers should travel at once, because what comes in return is needed soon; with mutex_ held.
+  [[nodiscard]] bool runs_low() const { return queue_.size() < 2 * crew_.size(); }
 
   Ranks& ranks_;
   LocalFederation& federation_;
@@ -48,10 +53,11 @@ class RankServer {
 
   std::mutex mutex_;
   std::condition_variable asked_;
-  std::condition_variable answered_;
-  std::deque<Asked> queue_;     // guarded by mutex_
-  std::deque<Parcel> answers_;  // guarded by mutex_
-  bool quit_ = false;           // guarded by mutex_
+  std::condition_variable answered_;  // and what there is to go on with runs low
+  std::deque<Asked> queue_;           // guarded by mutex_
+  std::deque<Parcel> answers_;        // guarded by mutex_
+  std::uint32_t busy_ = 0;            // threads at a unit; guarded by mutex_
+  bool quit_ = false;                 // guarded by mutex_
   std::vector<std::thread> crew_;
 };
 

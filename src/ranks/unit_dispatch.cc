@@ -50,6 +50,10 @@ void UnitDispatch::work(std::uint32_t worker) {
   while (!quit_) {
     const std::optional<Picked> picked = open_ ? pick() : std::nullopt;
     if (!picked) {
+      if (news_) {
+        out_of_work_ = true;
+        finished_.notify_one();
+      }
       changed_.wait(lock);
       continue;
     }
@@ -65,7 +69,6 @@ void UnitDispatch::work(std::uint32_t worker) {
       open_ = false;
     }
     news_ = true;
-    finished_.notify_one();
   }
 }
 
@@ -97,16 +100,23 @@ void UnitDispatch::announce(Active& active) {
   for (const std::span<const float> model : given) ranks_.give_all(model);
 }
 
-// A rank has as many units as threads, and as many again to go on with while its answers travel; near the end none
-// waits behind another.
+// Units that a thread of another rank has to go on with while answers travel. Large answers are fewer, and take long.
+std::size_t UnitDispatch::ahead() const {
+  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kSmallAnswer = std::size_t{1} << 20;
+  const bool small =
+      std::ranges::all_of(active_, [](const Active& one) { return one.call->answer_bytes() <= kSmallAnswer; });
+  return std::min(small ? kAhead : 1, left_to_begin() / all_threads_);
+}
+
+// A rank has as many units as threads, and some to go on with; at the end no more than its share of what is left.
 Status UnitDispatch::hand_out() {
   for (std::uint32_t rank = 1; rank < ranks_.size(); ++rank) {
     while (true) {
       std::optional<Picked> picked;
       {
         const std::lock_guard lock(mutex_);
-        const std::uint32_t ahead = left_to_begin() > 2 * all_threads_ ? threads_[rank] : 0;
-        if (outstanding_[rank] < threads_[rank] + ahead) picked = pick();
+        if (outstanding_[rank] < threads_[rank] * (1 + ahead())) picked = pick();
       }
       if (!picked) break;
       ParcelWriter out;
@@ -165,6 +175,13 @@ bool UnitDispatch::accept() {
   return any;
 }
 
+Patience::Crew UnitDispatch::crew_state() const {
+  bool fed = left_to_begin() > 0;
+  for (std::uint32_t rank = 1; rank < ranks_.size(); ++rank) fed = fed && outstanding_[rank] >= 2 * threads_[rank];
+  if (fed) return Patience::Crew::kFed;
+  return busy_ > 0 ? Patience::Crew::kBusy : Patience::Crew::kIdle;
+}
+
 Status UnitDispatch::drive() {
   Patience patience;
   while (true) {
@@ -179,21 +196,23 @@ Status UnitDispatch::drive() {
     moved = accept() || moved;
     MUSTER_TRY(hand_out());
     if (const auto gone = ranks_.lost()) return lost_rank(ranks_, *gone);
-    std::unique_lock lock(mutex_);
-    if (error_) return std::move(*error_);
-    if (std::ranges::all_of(active_, [](const Active& one) { return one.schedule.done(); })) return {};
-    if (moved || std::exchange(news_, false)) {
+    Patience::Crew crew;
+    {
+      const std::lock_guard lock(mutex_);
+      if (error_) return std::move(*error_);
+      if (std::ranges::all_of(active_, [](const Active& one) { return one.schedule.done(); })) return {};
+      moved = std::exchange(news_, false) || moved;
+      out_of_work_ = false;
+      crew = crew_state();
+    }
+    if (moved) {
       patience.moved();
       continue;
     }
-    const std::chrono::microseconds nap = patience.next(ranks_);
-    if (nap.count() > 0) {
-      finished_.wait_for(lock, nap, [&] { return news_; });
-      news_ = false;
-    } else {
-      lock.unlock();
-      std::this_thread::yield();
-    }
+    const std::chrono::microseconds nap = patience.next(ranks_, crew);
+    std::unique_lock lock(mutex_);
+    // Whoever finishes a unit and finds another goes on with it, and is heard of after the nap.
+    finished_.wait_for(lock, nap, [&] { return out_of_work_; });
   }
 }
 

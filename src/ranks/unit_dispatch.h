@@ -48,6 +48,8 @@ class UnitDispatch {
   void work(std::uint32_t worker);
   [[nodiscard]] std::optional<Picked> pick();  // with mutex_ held
   [[nodiscard]] std::size_t left_to_begin() const;
+  [[nodiscard]] std::size_t ahead() const;          // with mutex_ held
+  [[nodiscard]] Patience::Crew crew_state() const;  // with mutex_ held
   void announce(Active& active);
   Status hand_out();
   Status hear(Ranks::Arrived arrived);
@@ -65,10 +67,11 @@ class UnitDispatch {
 
   std::mutex mutex_;
   std::condition_variable changed_;   // something may be begun, or all is over
-  std::condition_variable finished_;  // a unit was finished here
+  std::condition_variable finished_;  // units were finished here, and there is no other to begin
   std::vector<Active> active_;        // in order of urgency; entries' schedules are guarded by mutex_
   bool open_ = false;                 // units may be begun here; guarded by mutex_
   bool news_ = false;                 // since the caller last looked; guarded by mutex_
+  bool out_of_work_ = false;          // likewise: a thread has news, and found nothing to begin; guarded by mutex_
   bool quit_ = false;                 // guarded by mutex_
   std::uint32_t busy_ = 0;            // threads at a unit; guarded by mutex_
   std::optional<Error> error_;        // of a unit done here; guarded by mutex_
