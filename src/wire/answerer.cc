@@ -85,7 +85,7 @@ class Answerer::User final : public ChannelUser {
     owner_->user_ = nullptr;
     owner_->channel_.reset();
     owner_->closed_ = true;
-    owner_->why_closed_ = why;
+    owner_->why_closed_ = told_text(why);
     owner_->changed_.notify_all();
   }
 
@@ -143,6 +143,10 @@ void Answerer::presence(const std::vector<v1::Client>& came, const std::vector<v
   channel_->send({std::move(frame)});
 }
 
+void Answerer::say(const std::string& line) const {
+  if (options_.say) options_.say(told_text(line));
+}
+
 bool Answerer::wait_closed(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, deadline, [&] { return closed_; });
@@ -192,7 +196,7 @@ void Answerer::receive(User& user, v1::Frame frame) {
     case v1::Frame::kChunk:
       if (const Status status = user.reader_.add(frame.chunk()); !status) {
         const std::lock_guard lock(mutex_);
-        if (options_.say) options_.say(status.error().message);
+        say(status.error().message);
         if (channel_) channel_->close();  // and dial again
       }
       return;
@@ -205,19 +209,19 @@ void Answerer::receive(User& user, v1::Frame frame) {
       return;
     case v1::Frame::kRefusal: {
       const std::lock_guard lock(mutex_);
-      why_closed_ = frame.refusal().reason();
+      why_closed_ = told_text(frame.refusal().reason());
       if (frame.refusal().again()) {
         if (channel_) channel_->close();
         return;
       }
-      return stop({End::Kind::kRefused, frame.refusal().reason()});
+      return stop({End::Kind::kRefused, why_closed_});
     }
     case v1::Frame::kFinished: {
       const std::lock_guard lock(mutex_);
-      return stop({End::Kind::kFinished, frame.finished().signature()});
+      return stop({End::Kind::kFinished, told_text(frame.finished().signature())});
     }
     default:
-      if (options_.say) options_.say("a frame that is not expected here");
+      say("a frame that is not expected here");
   }
 }
 
@@ -275,9 +279,7 @@ void Answerer::take_verdict(const v1::Verdict& verdict) {
     Job& job = *entry->second;
     const v1::TaskId& id = job.ask.id();
     if (id.number() != verdict.id().number() || id.incarnation() != verdict.id().incarnation()) continue;
-    if (!verdict.used() && options_.say) {
-      options_.say(fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()));
-    }
+    if (!verdict.used()) say(fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()));
     if (job.kept) {
       jobs_.erase(entry);
       return;
@@ -317,46 +319,59 @@ void Answerer::prepare(const v1::Welcome& welcome) {
   workplace_.swap(place);
 }
 
+bool Answerer::has_work() const {
+  return !preparing_ && (!welcomes_.empty() || (workplace_ && !queue_.empty()));
+}
+
+bool Answerer::work_on() {
+  std::unique_lock lock(mutex_);
+  if (!has_work()) return false;
+  do_next(lock);
+  return true;
+}
+
 void Answerer::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] {
-      return quit_ || (!preparing_ && !welcomes_.empty()) || (workplace_ && !preparing_ && !queue_.empty());
-    });
+    changed_.wait(lock, [&] { return quit_ || has_work(); });
     if (quit_) return;
-    if (!welcomes_.empty()) {
-      preparing_ = true;
-      const v1::Welcome welcome = std::move(welcomes_.back());
-      welcomes_.clear();
-      lock.unlock();
-      prepare(welcome);
-      lock.lock();
-      preparing_ = false;
-      changed_.notify_all();
-      continue;
-    }
-    const std::shared_ptr<Job> job = std::move(queue_.front());
-    queue_.pop_front();
-    std::shared_ptr<Workplace> workplace = workplace_;
-    lock.unlock();
-    Result<OutgoingReply> reply = answer(*job, *workplace);
-    workplace.reset();
-    if (!reply) {
-      refuse(reply.error().message);
-      lock.lock();
-      continue;
-    }
-    lock.lock();
-    if (job->unwanted) {
-      const auto known = jobs_.find(job->content);
-      if (known != jobs_.end() && known->second == job) jobs_.erase(known);
-      continue;
-    }
-    *reply->reply.mutable_id() = job->ask.id();
-    send(*reply);
-    job->kept = std::move(reply).value();
-    job->vectors.clear();
+    do_next(lock);
   }
+}
+
+void Answerer::do_next(std::unique_lock<std::mutex>& lock) {
+  if (!welcomes_.empty()) {
+    preparing_ = true;
+    const v1::Welcome welcome = std::move(welcomes_.back());
+    welcomes_.clear();
+    lock.unlock();
+    prepare(welcome);
+    lock.lock();
+    preparing_ = false;
+    changed_.notify_all();
+    return;
+  }
+  const std::shared_ptr<Job> job = std::move(queue_.front());
+  queue_.pop_front();
+  std::shared_ptr<Workplace> workplace = workplace_;
+  lock.unlock();
+  Result<OutgoingReply> reply = answer(*job, *workplace);
+  workplace.reset();
+  if (!reply) {
+    refuse(reply.error().message);
+    lock.lock();
+    return;
+  }
+  lock.lock();
+  if (job->unwanted) {
+    const auto known = jobs_.find(job->content);
+    if (known != jobs_.end() && known->second == job) jobs_.erase(known);
+    return;
+  }
+  *reply->reply.mutable_id() = job->ask.id();
+  send(*reply);
+  job->kept = std::move(reply).value();
+  job->vectors.clear();
 }
 
 Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {

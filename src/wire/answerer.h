@@ -55,11 +55,17 @@ class Answerer {
   [[nodiscard]] bool welcomed() const;
   [[nodiscard]] std::string why_closed() const;
 
+  // For whoever gave it no threads: does the next thing that is to be done, if there is one; whether there was.
+  bool work_on();
+
  private:
   class User;
   struct Job;
 
   void work();
+  [[nodiscard]] bool has_work() const;               // with the lock held
+  void do_next(std::unique_lock<std::mutex>& lock);  // let go of meanwhile
+  void say(const std::string& line) const;
   void prepare(const v1::Welcome& welcome);
   [[nodiscard]] Result<OutgoingReply> answer(Job& job, Workplace& workplace);
   void receive(User& user, v1::Frame frame);

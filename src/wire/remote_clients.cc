@@ -60,7 +60,7 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
         Status status;
         {
           const std::lock_guard lock(owner_.mutex_);
-          if (!reader_) return;  // before the run, or after a refusal
+          if (!reader_ || gone_) return;  // before the run, or after a refusal
           owner_.moved_.up += frame.chunk().values().size();
           status = reader_->add(frame.chunk());
         }
@@ -116,7 +116,7 @@ RemoteClients::RemoteClients(Admit admit, WireEvents events) : admit_(std::move(
 RemoteClients::~RemoteClients() = default;
 
 void RemoteClients::say(const std::string& line) const {
-  if (events_.say) events_.say(line);
+  if (events_.say) events_.say(told_text(line));
 }
 
 std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
@@ -401,6 +401,7 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
 
 void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply) {
   std::unique_lock lock(mutex_);
+  if (peer->gone_) return;  // it was refused, and what it still says counts for nothing
   if (!peer->reader_ || !run_) {
     lock.unlock();
     return peer->refuse("a reply to nothing", false);

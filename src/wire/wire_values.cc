@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "data/shown_text.h"
 #include "train/update_check.h"
 
 namespace muster {
@@ -80,6 +81,11 @@ Memory take_memory(const v1::Memory& in) {
 
 std::string to_text(const v1::TaskId& id) {
   return fmt::format("round {}, group {}, client {}, part {}", id.round(), id.group(), id.client(), id.part());
+}
+
+std::string told_text(std::string_view text) {
+  constexpr std::size_t kLongest = 400;
+  return shown_text(text.substr(0, kLongest)) + (text.size() > kLongest ? "..." : "");
 }
 
 void put_answer(TrainAnswer answer, VectorNumbers& numbers, OutgoingReply& out) {

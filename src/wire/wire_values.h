@@ -44,6 +44,8 @@ class VectorNumbers {
 void put(const Memory& memory, v1::Memory& out);
 [[nodiscard]] Memory take_memory(const v1::Memory& in);
 [[nodiscard]] std::string to_text(const v1::TaskId& id);
+// What a peer may have had a hand in, as one line that is fit for a terminal and not too long.
+[[nodiscard]] std::string told_text(std::string_view text);
 
 void put_answer(TrainAnswer answer, VectorNumbers& numbers, OutgoingReply& out);
 void put_answer(ProfileReply reply, VectorNumbers& numbers, OutgoingReply& out);

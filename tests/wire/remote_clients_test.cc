@@ -141,7 +141,7 @@ TEST_F(RemoteClientsTest, WhoIsCutOffWhileItTrainsAnswersThroughTheNextLine) {
 }
 
 TEST_F(RemoteClientsTest, AReplyOfAnEarlierIncarnationIsNotUsed) {
-  bool refused = false;
+  std::atomic<bool> refused = false;
   connect([&](v1::Frame& frame, bool up) {
     if (up && frame.has_reply()) frame.mutable_reply()->mutable_id()->set_incarnation(1);
     if (!up && frame.has_verdict()) refused = !frame.verdict().used();
