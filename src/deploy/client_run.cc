@@ -1,7 +1,7 @@
 #include "deploy/client_run.h"
 
-#include "deploy/client_workplace.h"
 #include "base/isa.h"
+#include "deploy/client_workplace.h"
 
 namespace muster {
 namespace {
@@ -9,6 +9,11 @@ namespace {
 // A client is sent a few models at a time, however large.
 constexpr ChunkReader::Limits kDown{
     .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
+
+// A run's name comes from the cloud, and is that of a folder here.
+bool is_file_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos && told_text(name) == name;
+}
 
 }  // namespace
 
@@ -42,6 +47,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     if (present->workplace && present->run == welcome.run() && present->recipe == welcome.recipe()) {
       return present->workplace;
     }
+    if (!is_file_name(welcome.run())) return failure("the cloud's run is called {}", told_text(welcome.run()));
     use_kernels(welcome.kernels(), say);
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_TRY(check_recipe(recipe));

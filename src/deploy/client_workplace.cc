@@ -10,6 +10,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kClientLocks = 64;
+constexpr double kMostEpochs = 1'000'000;  // as many as a recipe may ask for
 
 class ClientWorkplace final : public Workplace {
  public:
@@ -22,7 +23,7 @@ class ClientWorkplace final : public Workplace {
   }
 
   Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory& memory, std::chrono::milliseconds) override {
-    if (!knows(task.client) || task.model.size() != federation_->network().size()) {
+    if (!knows(task.client) || !fits(task)) {
       return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
     }
     const std::lock_guard one_at_a_time(lock_of(task.client));
@@ -54,12 +55,17 @@ class ClientWorkplace final : public Workplace {
 
   Result<EvaluateReply> evaluate(const EvaluateTask& task, const std::optional<Memory>& memory,
                                  std::chrono::milliseconds) override {
-    const bool fits = task.model.empty() || task.model.size() == federation_->network().size();
+    const Network& network = federation_->network();
+    const bool fits =
+        (task.model.empty() || task.model.size() == network.size()) && (network.classes() == 2 || !task.details.scores);
     if (!knows(task.client) || !fits) return EvaluateReply{Dropped{task.client, DropReason::kMalformed}};
     const std::lock_guard one_at_a_time(lock_of(task.client));
     const Worker worker(*this);
     if (memory && !versions_.recall(task.client, memory->basis))
       return EvaluateReply{Dropped{task.client, DropReason::kUnreachable}};
+    if (task.model.empty() && !(task.own_model && federation_->states().size_of(task.client, kModelSlot))) {
+      return EvaluateReply{Dropped{task.client, DropReason::kMalformed}};
+    }
     return federation_->link(worker.number()).evaluate(task);
   }
 
@@ -96,6 +102,14 @@ class ClientWorkplace final : public Workplace {
     std::uint32_t number_ = 0;
   };
 
+  // Whatever the asker sends: a solver trusts its task.
+  [[nodiscard]] bool fits(const TrainTask& task) const {
+    const Network& network = federation_->network();
+    const double epochs = task.epochs.value_or(1);
+    return task.round > 0 && task.model.size() == network.size() &&
+           (task.broadcast.empty() || task.broadcast.size() == network.parameters()) && epochs >= 0 &&
+           epochs <= kMostEpochs;
+  }
   [[nodiscard]] bool knows(ClientId client) const { return client.value < data_->clients(); }
   [[nodiscard]] std::mutex& lock_of(ClientId client) { return locks_[client.value % kClientLocks]; }
 
