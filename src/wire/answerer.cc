@@ -10,8 +10,8 @@ namespace muster {
 namespace {
 
 // Everything that an answer depends on: equal numbers mean equal answers. Not the number of the ask, nor how the
-// vectors are numbered.
-std::uint64_t content_of(const v1::Ask& ask, std::span<const std::shared_ptr<const WireVector>> vectors) {
+// vectors are numbered; `digests` are of their values, 0 of none.
+std::uint64_t content_of(const v1::Ask& ask, std::span<const std::uint64_t> digests) {
   v1::Ask bare = ask;
   bare.clear_within_ms();
   bare.mutable_id()->clear_number();
@@ -36,10 +36,7 @@ std::uint64_t content_of(const v1::Ask& ask, std::span<const std::shared_ptr<con
   }
   Hasher hasher;
   hasher.add(bare.SerializeAsString());
-  for (const auto& vector : vectors) {
-    hasher.add(vector ? vector->values.size() + 1 : 0);
-    if (vector) hasher.add(std::span<const float>(vector->values));
-  }
+  for (const std::uint64_t digest : digests) hasher.add(digest);
   return hasher.digest();
 }
 
@@ -89,8 +86,20 @@ class Answerer::User final : public ChannelUser {
     owner_->changed_.notify_all();
   }
 
+  // Of a whole vector that the reader has. Many asks name one model: its values are hashed once.
+  std::uint64_t digest_of(const WireVector& vector) {
+    const auto [known, fresh] = digests_.try_emplace(vector.number);
+    if (fresh) known->second = hash_bytes(vector.values.data(), vector.values.size() * sizeof(float));
+    return known->second;
+  }
+  void forget(std::uint64_t number) {
+    reader_.forget(number);
+    digests_.erase(number);
+  }
+
   Answerer* owner_;
   ChunkReader reader_;
+  std::map<std::uint64_t, std::uint64_t> digests_;  // by the vector's number
 };
 
 Answerer::Answerer(Options options) : options_(std::move(options)) {
@@ -205,7 +214,7 @@ void Answerer::receive(User& user, v1::Frame frame) {
     case v1::Frame::kVerdict:
       return take_verdict(frame.verdict());
     case v1::Frame::kForget:
-      for (const std::uint64_t number : frame.forget().vectors()) user.reader_.forget(number);
+      for (const std::uint64_t number : frame.forget().vectors()) user.forget(number);
       return;
     case v1::Frame::kRefusal: {
       const std::lock_guard lock(mutex_);
@@ -250,7 +259,9 @@ void Answerer::take_ask(User& user, const v1::Ask& ask) {
     if (channel_) channel_->send({std::move(frame)});
     return;
   }
-  job->content = content_of(ask, job->vectors);
+  std::vector<std::uint64_t> digests;
+  for (const auto& vector : job->vectors) digests.push_back(vector ? user.digest_of(*vector) : 0);
+  job->content = content_of(ask, digests);
   const std::lock_guard lock(mutex_);
   const auto known = jobs_.find(job->content);
   if (known != jobs_.end() && !known->second->unwanted) {

@@ -1,0 +1,99 @@
+// What the side that dials takes for the same ask, and what it does not.
+#include "wire/answerer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "wire/memory_channel.h"
+
+namespace muster {
+namespace {
+
+// Sends back the model that it got.
+class EchoWorkplace final : public Workplace {
+ public:
+  Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory&, std::chrono::milliseconds) override {
+    ++trained;
+    return TrainAnswer{
+        LocalUpdate{.client = task.client, .model = {task.model.begin(), task.model.end()}, .samples = 1}};
+  }
+  Result<ProfileReply> profile(const ProfileTask&, const std::optional<Memory>&, std::chrono::milliseconds) override {
+    return failure("not asked for");
+  }
+  Result<EvaluateReply> evaluate(const EvaluateTask&, const std::optional<Memory>&,
+                                 std::chrono::milliseconds) override {
+    return failure("not asked for");
+  }
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, std::span<const Memory>,
+                                  std::chrono::milliseconds) override {
+    return failure("not asked for");
+  }
+  std::atomic<int> trained{0};
+};
+
+// Keeps the models that come back, by the number of the ask.
+struct Asker final : ChannelUser {
+  void received(v1::Frame frame) override {
+    const std::lock_guard lock(mutex);
+    if (frame.has_chunk()) last.assign(frame.chunk().values());
+    if (!frame.has_reply()) return;
+    models[frame.reply().id().number()] = last;
+    changed.notify_all();
+  }
+  void closed(const std::string&) override {}
+  std::vector<float> wait_for(std::uint64_t number) {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::seconds(20), [&] { return models.contains(number); });
+    const std::string& bytes = models[number];
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string last;
+  std::map<std::uint64_t, std::string> models;
+};
+
+TEST(Answerer, KnowsAModelByItsValuesAlsoWhereANumberIsUsedAgain) {
+  const auto place = std::make_shared<EchoWorkplace>();
+  Answerer::Options options{.limits = {.vector_values = 10, .held_values = 100, .held_vectors = 10},
+                            .begin = [&](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
+                              return std::shared_ptr<Workplace>(place);
+                            }};
+  Answerer answerer(std::move(options));
+  const auto asker = std::make_shared<Asker>();
+  std::shared_ptr<Channel> out;
+  MemoryLine line([&](std::shared_ptr<Channel> channel) { return answerer.attach(std::move(channel)); },
+                  [&](std::shared_ptr<Channel> channel) {
+                    out = std::move(channel);
+                    return asker;
+                  });
+  v1::Frame welcome;
+  welcome.mutable_welcome()->set_run("r");
+  out->send({welcome});
+  // The same question each time, but for what the model is; none of them has had its verdict.
+  const auto ask = [&](std::uint64_t number, std::uint64_t vector, float value) {
+    out->send({{}, std::make_shared<WireVector>(WireVector{vector, std::vector<float>(4, value)})});
+    v1::Frame frame;
+    frame.mutable_ask()->mutable_id()->set_number(number);
+    frame.mutable_ask()->set_within_ms(10000);
+    frame.mutable_ask()->mutable_train()->set_model(vector);
+    out->send({frame});
+    const std::vector<float> answer = asker->wait_for(number);
+    v1::Frame forget;
+    forget.mutable_forget()->add_vectors(vector);
+    out->send({forget});
+    return answer;
+  };
+  EXPECT_EQ(ask(1, 1, 5.0f), std::vector<float>(4, 5.0f));
+  EXPECT_EQ(ask(2, 2, 5.0f), std::vector<float>(4, 5.0f));
+  EXPECT_EQ(place->trained, 1) << "the same model by another number is the same ask";
+  EXPECT_EQ(ask(3, 2, 6.0f), std::vector<float>(4, 6.0f));
+  EXPECT_EQ(place->trained, 2) << "another model by the same number is not";
+  line.cut();
+}
+
+}  // namespace
+}  // namespace muster
