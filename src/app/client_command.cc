@@ -18,6 +18,7 @@ struct ClientArguments {
   std::string clients;
   std::string state;
   std::uint32_t threads = 1;
+  std::uint32_t connections = 1;
   double patience_s = 60;
   NetworkArguments network;
 };
@@ -33,6 +34,7 @@ Status run(const ClientArguments& arguments) {
   ClientRunOptions options{.to = split(arguments.to),
                            .state = arguments.state,
                            .threads = arguments.threads,
+                           .connections = arguments.connections,
                            .patience_s = arguments.patience_s,
                            .interrupt = &arguments.network.begin("client"),
                            .say = arguments.network.say()};
@@ -48,6 +50,12 @@ Status run(const ClientArguments& arguments) {
   if (options.clients.empty()) {
     return usage_error(
         "--clients: missing; which clients of the recipe's partition this process stands for, e.g. 0-49");
+  }
+  std::uint64_t count = 0;
+  for (const ClientRange& range : options.clients) count += std::uint64_t{range.last} - range.first + 1;
+  if (arguments.connections > count) {
+    return usage_error("--connections: {}, want at most {}, as many as this process has clients", arguments.connections,
+                       count);
   }
   MUSTER_ASSIGN(const std::string signature, run_client(options));
   if (options.say) {
@@ -72,6 +80,9 @@ void add_client_command(Command program) {
                      "Folder for what clients remember from round to round; default: in memory only");
   command.add_option("--threads", arguments->threads, "How many clients train at a time")
       .between(1, 1024)
+      .show_default();
+  command.add_option("--connections", arguments->connections, "Connections that share the clients among them")
+      .between(1, 1000)
       .show_default();
   command.add_option("--patience", arguments->patience_s, "Seconds without an answer before it gives up")
       .at_least(0)

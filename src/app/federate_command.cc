@@ -8,14 +8,16 @@
 #include <thread>
 
 #include "app/background_process.h"
+#include "app/deployment_commands.h"
 #include "app/interruption.h"
+#include "app/log_lines.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
 #include "app/run_text.h"
 #include "app/temporary_folder.h"
+#include "app/throw_away_pki.h"
 #include "deploy/cloud_run.h"
-#include "pki/authority.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -32,6 +34,7 @@ struct FederateArguments {
   std::optional<std::uint32_t> rounds;
   std::uint32_t edges = 0;
   std::uint32_t clients = 4;
+  std::uint32_t connections = 1;
   std::string out = "runs";
   std::string keep;
   bool insecure = false;
@@ -53,39 +56,42 @@ class Deployment {
 
   Result<Security> cloud_security() {
     if (arguments_.insecure) return load_security({}, true, Role::kCloud, {"127.0.0.1:0"});
-    MUSTER_TRY(make_authority(pki(), {}, utc_now()));
-    MUSTER_ASSIGN(const std::filesystem::path own, issue({.role = Role::kCloud, .name = "cloud"}));
+    MUSTER_ASSIGN(pki_, ThrowAwayPki::create(folder_ / "pki"));
+    MUSTER_ASSIGN(const std::filesystem::path own, pki_->issue({.role = Role::kCloud, .name = kCloudName}));
     return load_security(own, false, Role::kCloud, {});
   }
 
   // The cloud can be dialled: starts everybody else.
-  Status start(int port, std::uint32_t clients) {
+  Status start(const Recipe& recipe, int port, std::uint32_t clients) {
     const std::string cloud = fmt::format("127.0.0.1:{}", port);
-    const std::uint32_t processes = std::min(arguments_.clients, clients);
+    const PlannedDeployment planned = plan(clients);
+    if (!arguments_.keep.empty()) MUSTER_TRY(write_commands(recipe, planned));
     std::vector<std::string> edges;
-    for (std::uint32_t e = 0; e < arguments_.edges; ++e) {
-      const std::string name = fmt::format("edge-{}", e);
+    for (std::uint32_t e = 0; e < planned.edges; ++e) {
+      const std::string name = "edge-" + edge_name(e);
       const std::filesystem::path announced = folder_ / (name + ".address");
       std::vector<std::string> words{"edge",       "--cloud",         cloud, "--listen", "127.0.0.1:0",
                                      "--announce", announced.string()};
-      MUSTER_TRY(secure({.role = Role::kEdge, .name = name}, words));
+      MUSTER_TRY(secure({.role = Role::kEdge, .name = edge_name(e)}, words));
       MUSTER_TRY(launch(name, std::move(words)));
       MUSTER_ASSIGN(std::string address, wait_for_address(name, announced));
       edges.push_back(std::move(address));
     }
-    for (std::uint32_t p = 0; p < processes; ++p) {
-      const std::string name = fmt::format("client-{}", p);
-      const ClientRange range = share_of(clients, processes, p);
+    for (std::uint32_t p = 0; p < planned.clients.size(); ++p) {
+      const std::string name = "client-" + client_process_name(p);
+      const ClientRange range = planned.clients[p];
       // An edge, and the cloud if that is gone.
-      const std::string to = edges.empty() ? cloud : edges[p % edges.size()] + ',' + cloud;
+      const std::string to = edges.empty() ? cloud : edges[edge_of(p, planned.edges)] + ',' + cloud;
       std::vector<std::string> words{"client",
                                      "--to",
                                      to,
                                      "--clients",
                                      fmt::format("{}-{}", range.first, range.last),
+                                     "--connections",
+                                     std::to_string(planned.connections),
                                      "--state",
                                      (folder_ / "states" / name).string()};
-      MUSTER_TRY(secure({.role = Role::kClient, .name = name, .clients = {range}}, words));
+      MUSTER_TRY(secure({.role = Role::kClient, .name = client_process_name(p), .clients = {range}}, words));
       MUSTER_TRY(launch(name, std::move(words)));
     }
     return {};
@@ -106,12 +112,21 @@ class Deployment {
   [[nodiscard]] std::size_t processes() const { return processes_.size() + 1; }
 
  private:
-  [[nodiscard]] std::filesystem::path pki() const { return folder_ / "pki"; }
+  [[nodiscard]] PlannedDeployment plan(std::uint32_t clients) const {
+    const std::uint32_t processes = std::min(arguments_.clients, clients);
+    PlannedDeployment planned{.program = program_,
+                              .edges = arguments_.edges,
+                              .connections = std::min(arguments_.connections, clients / processes)};
+    for (std::uint32_t p = 0; p < processes; ++p) planned.clients.push_back(share_of(clients, processes, p));
+    return planned;
+  }
 
-  Result<std::filesystem::path> issue(const IssueRequest& request) {
-    MUSTER_ASSIGN(Authority authority, Authority::open(pki(), utc_now()));
-    MUSTER_ASSIGN(const IssuedBundle bundle, authority.issue(request, utc_now()));
-    return bundle.folder;
+  // How to do the same on several machines.
+  Status write_commands(const Recipe& recipe, const PlannedDeployment& planned) const {
+    const std::filesystem::path machines = folder_ / "machines";
+    MUSTER_TRY(make_folder(machines));
+    MUSTER_TRY(write_file(machines / "recipe.toml", format_recipe(recipe)));
+    return write_file(machines / "commands.sh", deployment_commands(planned));
   }
 
   Status secure(const IssueRequest& request, std::vector<std::string>& words) {
@@ -119,7 +134,7 @@ class Deployment {
       words.emplace_back("--insecure");
       return {};
     }
-    MUSTER_ASSIGN(const std::filesystem::path own, issue(request));
+    MUSTER_ASSIGN(const std::filesystem::path own, pki_->issue(request));
     words.insert(words.end(), {"--pki", own.string()});
     return {};
   }
@@ -144,6 +159,7 @@ class Deployment {
   const FederateArguments& arguments_;
   std::filesystem::path folder_;
   std::string program_;
+  std::optional<ThrowAwayPki> pki_;  // unless it is all in plain text
   std::vector<std::pair<std::string, BackgroundProcess>> processes_;
 };
 
@@ -157,6 +173,7 @@ void print_result(const FederateArguments& arguments, const RunSummary& deployed
     told["edges"] = arguments.edges;
     told["processes"] = processes;
     told["simulation_wall_s"] = simulated.wall_s;
+    told["simulation_time"] = nlohmann::ordered_json::parse(to_json(simulated))["time"];
     return fmt::print("{}\n", json_text(told));
   }
   print_summary(deployed);
@@ -189,12 +206,12 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   options.simulation.quiet = arguments.quiet;
   options.simulation.interrupt = &catch_interruptions();
   if (!arguments.quiet) {
-    options.simulation.say = [](const std::string& line) { std::fprintf(stderr, "muster: %s\n", line.c_str()); };
+    options.simulation.say = [](const std::string& line) { log_line(LogLevel::kInfo, line); };
   }
-  options.listening = [&](int port, std::uint32_t clients) { return deployment.start(port, clients); };
+  options.listening = [&](int port, std::uint32_t clients) { return deployment.start(recipe, port, clients); };
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   const std::size_t processes = deployment.processes();
-  for (const std::string& wrong : deployment.end()) std::fprintf(stderr, "muster: %s\n", wrong.c_str());
+  for (const std::string& wrong : deployment.end()) log_line(LogLevel::kWarning, wrong);
   if (summary.stopped == StopReason::kInterrupted) return summary;
 
   SimulationOptions simulation;
@@ -226,9 +243,15 @@ void add_federate_command(Command program) {
       .add_option("--clients", arguments->clients, "Processes for clients, which share the recipe's clients among them")
       .between(1, 1000)
       .show_default();
+  command
+      .add_option("--connections", arguments->connections,
+                  "Connections of each client process, which share its clients among them")
+      .between(1, 1000)
+      .show_default();
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--keep", arguments->keep,
-                     "Folder to keep certificates, logs and states in, instead of a throw-away one");
+                     "Folder to keep certificates, logs and states in, instead of a throw-away one, and the commands "
+                     "to do the same on several machines (machines/commands.sh)");
   command.add_flag("--insecure", arguments->insecure, "Plain text instead of TLS");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");

@@ -1,6 +1,7 @@
 #include "app/log_lines.h"
 
 #include <fmt/chrono.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -65,6 +66,9 @@ void log_line(LogLevel level, std::string_view message, const nlohmann::ordered_
     line = fmt::format("muster: {}", message);
   }
   line += '\n';
+  // On a terminal a bar may be where it goes; that comes back with the next progress.
+  static const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  if (terminal) line.insert(0, "\r\x1b[K");
   std::fwrite(line.data(), 1, line.size(), stderr);  // in one piece, so that lines of threads do not mix
 }
 

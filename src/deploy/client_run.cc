@@ -1,5 +1,7 @@
 #include "deploy/client_run.h"
 
+#include <mutex>
+
 #include "base/isa.h"
 #include "deploy/client_workplace.h"
 
@@ -33,6 +35,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     std::string run;
     std::string recipe;
     std::shared_ptr<Workplace> workplace;
+    std::mutex mutex;  // of all: connections of one process have one workplace
   };
   Answerer::Options answers{.threads = options.threads, .limits = kDown, .say = options.say};
   answers.hello.set_version(1);
@@ -43,7 +46,9 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     }
   }
   answers.begin = [present = std::make_shared<Present>(), threads = options.threads, state = options.state,
+                   total = answers.hello.clients_size(),
                    say = options.say](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
+    const std::lock_guard lock(present->mutex);
     if (present->workplace && present->run == welcome.run() && present->recipe == welcome.recipe()) {
       return present->workplace;
     }
@@ -55,19 +60,30 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
                   make_client_workplace(recipe, threads, state.empty() ? state : state / welcome.run()));
     present->run = welcome.run();
     present->recipe = welcome.recipe();
-    if (say) say(fmt::format("part of run {}, {} clients", welcome.run(), welcome.clients_size()));
+    if (say) say(fmt::format("part of run {}, {} clients", welcome.run(), total));
     return present->workplace;
   };
   return answers;
 }
 
 Result<std::string> run_client(const ClientRunOptions& options) {
-  Answerer answerer(client_answers(options));
-  return stay_connected(answerer, {.addresses = options.to,
-                                   .credentials = options.security.credentials,
-                                   .patience_s = options.patience_s,
-                                   .interrupt = options.interrupt,
-                                   .say = options.say});
+  const Answerer::Options all = client_answers(options);
+  const auto clients = static_cast<std::uint64_t>(all.hello.clients_size());
+  std::vector<std::unique_ptr<Answerer>> answerers;
+  for (std::uint64_t c = 0; c < options.connections; ++c) {
+    // Neighbours stay together.
+    const auto begin = static_cast<int>(c * clients / options.connections);
+    const auto end = static_cast<int>((c + 1) * clients / options.connections);
+    Answerer::Options share = all;
+    share.hello.clear_clients();
+    for (int i = begin; i < end; ++i) *share.hello.add_clients() = all.hello.clients(i);
+    answerers.push_back(std::make_unique<Answerer>(std::move(share)));
+  }
+  return stay_connected(answerers, {.addresses = options.to,
+                                    .credentials = options.security.credentials,
+                                    .patience_s = options.patience_s,
+                                    .interrupt = options.interrupt,
+                                    .say = options.say});
 }
 
 }  // namespace muster

@@ -18,6 +18,7 @@ struct ClientRunOptions {
   std::vector<ClientRange> clients;  // of the partition that the cloud's recipe makes
   std::filesystem::path state;       // what they remember
   std::uint32_t threads = 1;
+  std::uint32_t connections = 1;  // that share the clients among them; at most as many as clients
   double patience_s = 60;
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const std::string&)> say;

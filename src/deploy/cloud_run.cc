@@ -8,6 +8,7 @@
 #include "base/isa.h"
 #include "engine/simulated_federation.h"
 #include "recipe/choices.h"
+#include "record/progress_remark.h"
 #include "wire/edge_federation.h"
 
 namespace muster {
@@ -30,6 +31,16 @@ Result<std::uint32_t> count_start(const std::filesystem::path& folder) {
   return last + 1;
 }
 
+// Clients that were asked and do not count, since this process began.
+class DropCount final : public RoundObserver {
+ public:
+  void end(const Models&, RoundRecord& record) override { count_ += record.dropped.size(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::size_t count_ = 0;
+};
+
 // Everything that listens, for as long as the run lasts.
 class CloudNetwork {
  public:
@@ -40,6 +51,7 @@ class CloudNetwork {
                                            const std::filesystem::path& folder) {
     const Roster& roster = here->roster();
     const std::uint32_t count = roster.clients();
+    roster_ = count;
     clients_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{.say = options_.simulation.say});
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
     clients_->begin(std::move(run));
@@ -69,6 +81,12 @@ class CloudNetwork {
             .keeps_parts = keeps_parts_in_clients(recipe),
             .say = options_.simulation.say,
             .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }}));
+  }
+
+  // Who is here, for people.
+  [[nodiscard]] std::string shown(const DropCount& drops) const {
+    if (!clients_) return "";
+    return fmt::format("{} of {} clients here, {} dropped", clients_->figures().clients, roster_, drops.count());
   }
 
   void finish(const std::string& signature) {
@@ -107,6 +125,7 @@ class CloudNetwork {
   const CloudRunOptions& options_;
   StatusPage& page_;
   const RunTimes* times_;
+  std::uint32_t roster_ = 0;
   std::unique_ptr<RemoteClients> clients_;
   std::unique_ptr<Listener> listener_;
 };
@@ -150,12 +169,16 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   if (!simulation.times) simulation.times = &times;
   if (options.status.port) simulation.observers.push_back(&page);
   CloudNetwork network(options, page, simulation.times);
+  DropCount drops;
+  simulation.observers.push_back(&drops);
+  set_progress_remark([&] { return network.shown(drops); });
   simulation.federation = [&](const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                               const std::filesystem::path& folder) {
     return network.make(recipe, std::move(here), folder);
   };
   Result<RunSummary> summary = options.resume.empty() ? simulate(options.recipe, simulation)
                                                       : resume(options.resume, options.settings, simulation);
+  set_progress_remark({});
   const bool over = summary && summary->stopped != StopReason::kInterrupted;
   page.set_health(over ? "the run is over" : "the run has stopped");
   network.finish(over ? summary->signature : "");

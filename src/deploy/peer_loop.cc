@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -19,7 +22,7 @@ constexpr auto kGlance = std::chrono::milliseconds(200);
 
 // Half of the pause to all of it, so that many that lost one peer do not come back together.
 double with_jitter(double pause_s) {
-  static std::mt19937 generator{std::random_device{}()};
+  thread_local std::mt19937 generator{std::random_device{}()};
   return pause_s * std::uniform_real_distribution<double>(0.5, 1.0)(generator);
 }
 
@@ -64,6 +67,37 @@ Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& op
       std::this_thread::sleep_for(std::min<Clock::duration>(kGlance, until - Clock::now()));
     }
   }
+}
+
+Result<std::string> stay_connected(std::span<const std::unique_ptr<Answerer>> answerers,
+                                   const PeerLoopOptions& options) {
+  if (answerers.size() == 1) return stay_connected(*answerers.front(), options);
+  std::atomic<bool> stop{false};
+  PeerLoopOptions each = options;
+  each.interrupt = &stop;
+  std::mutex mutex;  // of the two below
+  std::condition_variable ended;
+  std::optional<Result<std::string>> outcome;  // of the first that ended, unless another has failed since
+  std::size_t running = answerers.size();
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<Answerer>& answerer : answerers) {
+    threads.emplace_back([&, one = answerer.get()] {
+      Result<std::string> mine = stay_connected(*one, each);
+      const std::lock_guard lock(mutex);
+      if (!outcome || (outcome->ok() && !mine.ok())) outcome = std::move(mine);
+      if (!outcome->ok()) stop = true;
+      --running;
+      ended.notify_all();
+    });
+  }
+  {
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, kGlance, [&] { return running == 0; })) {
+      if (interrupted(options)) stop = true;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  return std::move(*outcome);
 }
 
 }  // namespace muster

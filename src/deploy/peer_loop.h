@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,8 @@ struct PeerLoopOptions {
 
 // Returns the run's signature, "" if it was interrupted there. Fails if it was refused, gave up, or broke.
 [[nodiscard]] Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& options);
+// Several connections of one process, each by an answerer of its own. If one fails, all are ended.
+[[nodiscard]] Result<std::string> stay_connected(std::span<const std::unique_ptr<Answerer>> answerers,
+                                                 const PeerLoopOptions& options);
 
 }  // namespace muster

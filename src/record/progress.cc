@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "record/progress_remark.h"
+
 namespace muster {
 namespace {
 
@@ -18,7 +20,21 @@ constexpr double kLineSeconds = 2.0;
 constexpr double kLineShare = 0.05;  // of the time so far
 constexpr std::uint32_t kBarColumns = 24;
 
+std::function<std::string()>& present_remark() {
+  static std::function<std::string()> remark;
+  return remark;
+}
+
+std::string remark() {
+  const std::string text = present_remark() ? present_remark()() : std::string();
+  return text.empty() ? text : "  " + text;
+}
+
 }  // namespace
+
+void set_progress_remark(std::function<std::string()> remark) {
+  present_remark() = std::move(remark);
+}
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
@@ -89,6 +105,7 @@ void Progress::phase(std::string_view what, std::size_t done, std::size_t total,
   std::string text = total_ > 0 && round_ < total_ ? fmt::format("round {}/{}  ", current_, total_) : std::string();
   text += what;
   if (total > 0) text += fmt::format(" {}/{} {}", done, total, unit);
+  text += remark();
   if (done > 0 && done < total) {
     const double each_s = (now - phase_start_) / static_cast<double>(done);
     text += fmt::format("  {} left", duration_text(each_s * static_cast<double>(total - done)));
@@ -118,7 +135,7 @@ void Progress::show_round() {
                                ? fmt::format("{} left", duration_text((now - training_start_) / done * left))
                                : fmt::format("{} in all", duration_text(now - start_));
   const std::string text = text_.empty() ? "" : "  " + text_;
-  show(fmt::format("round {}/{}{}  {}", round_, total_, text, time), true);
+  show(fmt::format("round {}/{}{}{}  {}", round_, total_, text, remark(), time), true);
 }
 
 void Progress::show(const std::string& plain, bool with_bar) {

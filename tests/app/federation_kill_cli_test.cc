@@ -2,8 +2,6 @@
 // cloud with --resume, the run ends with the signature of its simulation. A seeded draw says who dies and when;
 // MUSTER_KILLS says how many (default: 6).
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -14,24 +12,12 @@
 #include "app/background_process.h"
 #include "base/random.h"
 #include "command_line.h"
+#include "free_port.h"
 
 namespace muster {
 namespace {
 
 constexpr std::uint64_t kSeed = 13;
-
-// A port of loopback that was free a moment ago.
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 class KilledFederation : public CommandLineTest {
  protected:

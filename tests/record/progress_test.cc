@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "record/progress_remark.h"
+
 namespace muster {
 namespace {
 
@@ -33,6 +35,26 @@ TEST(Progress, LinesComeAtTenthsOfAFastRun) {
   ASSERT_EQ(paper.writes.size(), 10u);
   EXPECT_EQ(paper.writes[0], "round 100/1000  accuracy 0.5  1s left\n");
   EXPECT_EQ(paper.writes[9], "round 1000/1000  accuracy 0.5  1s in all\n");
+}
+
+TEST(Progress, ARemarkStandsBeforeTheTimeAsItIsThen) {
+  Paper paper;
+  int here = 3;
+  Progress progress(false, paper.sink(false));
+  set_progress_remark([&] { return here > 0 ? fmt::format("{} of 3 clients here", here) : std::string(); });
+  progress.begin_rounds(3, 1);
+  paper.now += 3;
+  progress.phase("training", 1, 4, "groups");
+  here = 2;
+  paper.now += 3;
+  progress.round(1, "accuracy 0.5");
+  here = 0;
+  paper.now += 3;
+  progress.round(2, "accuracy 0.6");
+  EXPECT_THAT(paper.writes, ElementsAre("round 1/3  training 1/4 groups  3 of 3 clients here  0s left\n",
+                                        "round 1/3  accuracy 0.5  2 of 3 clients here  12s left\n",
+                                        "round 2/3  accuracy 0.6  5s left\n"));
+  set_progress_remark({});
 }
 
 TEST(Progress, LinesComeEveryTwoSecondsOfASlowRunThenLessOften) {
