@@ -195,6 +195,8 @@ for command in pki cloud edge client federate; do
   check 'the network' '[[ $(<"$calls") != *MUSTER_MPI=ON* ]]'
   rm "$folder/absent-libssl-dev"
 done
+run "$tree/muster" bench network --json
+check 'bench network' '[[ $output == "muster-net ran in / with bench network --json" && -z $errors && ! -s $calls ]]'
 run "$tree/muster" run pki
 check 'a recipe of that name' '[[ $output == "ran in / with run pki" && -z $errors ]]'
 : >"$calls"

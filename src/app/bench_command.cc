@@ -5,7 +5,7 @@
 
 namespace muster {
 
-void add_bench_command(Command program) {
+Command add_bench_command(Command program) {
   Command bench =
       program.add_command("bench", "Measure speed and scale on this machine, against a reference in the same run");
   bench.set_footer(
@@ -19,6 +19,7 @@ void add_bench_command(Command program) {
   add_bench_phases_command(bench);
   add_bench_csv_command(bench);
   add_bench_ranks_command(bench);
+  return bench;
 }
 
 }  // namespace muster

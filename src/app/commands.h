@@ -19,10 +19,12 @@ void add_predict_command(Command program);
 void add_reproduce_command(Command program, Ranks* ranks);
 void add_group_command(Command program);
 void add_data_command(Command program);
-void add_bench_command(Command program);
+// Returns `bench` itself, which has commands of its own.
+Command add_bench_command(Command program);
 // Those of a deployment. The program built with the network has them (network_commands.cc), the others name them and
 // say that they cannot do them (network_plain.cc).
 void add_network_commands(Command program);
+void add_network_benches(Command bench);
 void add_completion_command(Command program);
 void add_man_command(Command program, const std::string& version);
 

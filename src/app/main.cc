@@ -35,7 +35,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
   add_group_command(program);
   add_data_command(program);
   add_network_commands(program);
-  add_bench_command(program);
+  add_network_benches(add_bench_command(program));
   add_completion_command(program);
   add_man_command(program, kVersion);
   MUSTER_TRY(line.run({argv + 1, argv + argc}));

@@ -13,4 +13,8 @@ void add_network_commands(Command program) {
   add_federate_command(program);
 }
 
+void add_network_benches(Command bench) {
+  add_bench_network_command(bench);
+}
+
 }  // namespace muster

@@ -10,5 +10,6 @@ void add_cloud_command(Command program);
 void add_edge_command(Command program);
 void add_client_command(Command program);
 void add_federate_command(Command program);
+void add_bench_network_command(Command bench);
 
 }  // namespace muster

@@ -4,18 +4,29 @@
 
 namespace muster {
 
+namespace {
+
+// `words`: as they are typed.
+void add_missing(Command parent, const NetworkSummary& summary, const std::string& words) {
+  Command command = parent.add_command(summary.name, summary.text);
+  command.accept_anything();
+  command.set_footer(
+      fmt::format("Needs the network, which this program was built without: `./muster {} --help`.", words));
+  command.set_action([words]() -> Status {
+    return usage_error(
+        "{}: this program was built without the network; use `./muster {} ...`, or muster-net where it is installed",
+        words, words);
+  });
+}
+
+}  // namespace
+
 void add_network_commands(Command program) {
-  for (const NetworkSummary& summary : kNetworkSummaries) {
-    Command command = program.add_command(summary.name, summary.text);
-    command.accept_anything();
-    command.set_footer(
-        fmt::format("Needs the network, which this program was built without: `./muster {} --help`.", summary.name));
-    command.set_action([name = std::string(summary.name)]() -> Status {
-      return usage_error(
-          "{}: this program was built without the network; use `./muster {} ...`, or muster-net where it is installed",
-          name, name);
-    });
-  }
+  for (const NetworkSummary& summary : kNetworkSummaries) add_missing(program, summary, summary.name);
+}
+
+void add_network_benches(Command bench) {
+  add_missing(bench, kBenchNetworkSummary, std::string("bench ") + kBenchNetworkSummary.name);
 }
 
 }  // namespace muster

@@ -17,6 +17,10 @@ inline constexpr NetworkSummary kClientSummary{"client", "Take part in a deploym
 inline constexpr NetworkSummary kFederateSummary{
     "federate", "Run cloud, edges and clients as processes on this machine, and compare with the simulation"};
 
+// Under `bench`.
+inline constexpr NetworkSummary kBenchNetworkSummary{
+    "network", "A deployment on this machine: transfer of models, time against the simulation, memory of connections"};
+
 inline constexpr std::array kNetworkSummaries{kPkiSummary, kCloudSummary, kEdgeSummary, kClientSummary,
                                               kFederateSummary};
 
