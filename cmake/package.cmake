@@ -15,7 +15,10 @@ install(FILES ${PROJECT_SOURCE_DIR}/docs/deploy.md DESTINATION ${CMAKE_INSTALL_D
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME muster)
 set(CPACK_PACKAGE_VENDOR Muster)
-set(CPACK_PACKAGE_CONTACT "The maintainers of Muster <maintainers@muster.invalid>")
+# Whoever builds a package answers for it.
+set(MUSTER_PACKAGE_CONTACT "The builder of this package <root@localhost>" CACHE STRING
+  "Maintainer of the Debian package: Name <address>")
+set(CPACK_PACKAGE_CONTACT ${MUSTER_PACKAGE_CONTACT})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "grouped federated learning, simulated and deployed")
 set(CPACK_PACKAGE_DESCRIPTION "The program muster simulates federations from recipes; muster-net deploys the same recipes
 to a cloud, edges and clients over mutual TLS. With units for systemd, which are not started by themselves.")
