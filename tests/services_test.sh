@@ -118,7 +118,7 @@ power=$!
 machine=
 for ((i = 0; i < 200; ++i)); do
   kill -0 "$power" 2>/dev/null || fail "the machine did not start"
-  machine=$(pgrep -P "$power" -f -- '--unit=test.target') && inside systemctl is-active -q test.target 2>/dev/null && break
+  machine=$(xargs <"/proc/$power/task/$power/children") && [[ -n $machine ]] && inside systemctl is-active -q test.target 2>/dev/null && break
   machine=
   sleep 0.1
 done
