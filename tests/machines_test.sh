@@ -9,10 +9,8 @@ set -u
 root=$(readlink -f -- "$1")
 program=$(readlink -f -- "$2")
 
-skip() {
-  echo "machines_test: SKIPPED: $*"
-  exit 77
-}
+me=machines_test
+source "$(dirname -- "${BASH_SOURCE[0]}")/steps.sh"
 (($(id -u) == 0)) || skip "needs root, for network namespaces"
 for command in unshare nsenter mount; do command -v "$command" >/dev/null || skip "$command is not installed (util-linux)"; done
 if ! command -v ip >/dev/null; then
@@ -32,19 +30,9 @@ trap cleanup EXIT
 trap 'exit 1' INT TERM
 
 fail() {
-  echo "machines_test: FAILED: $*"
+  echo "$me: FAILED: $*"
   for log in "$folder"/*.log; do [[ -s $log ]] && echo "--- ${log##*/}" && tail -n 25 -- "$log"; done
   exit 1
-}
-say() { printf 'machines_test: %3d s: %s\n' "$SECONDS" "$*"; }
-# wait_for SECONDS WHAT CONDITION...: until the condition, a command, holds.
-wait_for() {
-  local end=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    ((SECONDS < end)) || fail "$what: not within time"
-    sleep 0.1
-  done
 }
 
 # --- Machines.

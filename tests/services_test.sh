@@ -9,10 +9,8 @@ root=$(readlink -f -- "$1")
 program=$(readlink -f -- "$2")
 systemd=/lib/systemd/systemd
 
-skip() {
-  echo "services_test: SKIPPED: $*"
-  exit 77
-}
+me=services_test
+source "$(dirname -- "${BASH_SOURCE[0]}")/steps.sh"
 (($(id -u) == 0)) || skip "needs root, for namespaces"
 [[ -x $systemd ]] || skip "systemd is not installed"
 for command in ip pivot_root unshare nsenter chroot; do command -v "$command" >/dev/null || skip "$command is not installed (iproute2, util-linux)"; done
@@ -26,10 +24,9 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
-say() { printf 'services_test: %3d s: %s\n' "$SECONDS" "$*"; }
 inside() { nsenter -t "$machine" --mount --pid --net --uts --ipc --root --wdns=/ "$@"; }
 fail() {
-  echo "services_test: FAILED: $*"
+  echo "$me: FAILED: $*"
   cat "$folder/boot.log"
   [[ -z ${machine-} ]] || inside sh -c 'systemctl --no-pager --failed; tail -n 25 /run/muster-*.log' 2>&1
   exit 1

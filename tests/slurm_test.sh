@@ -9,10 +9,8 @@ set -u
 root=$(readlink -f -- "$1")
 program=$(readlink -f -- "$2")
 
-skip() {
-  echo "slurm_test: SKIPPED: $*"
-  exit 77
-}
+me=slurm_test
+source "$(dirname -- "${BASH_SOURCE[0]}")/steps.sh"
 (($(id -u) == 0)) || skip "needs root, for namespaces and munge"
 for command in slurmctld slurmd sbatch srun scontrol scancel sinfo munged unshare; do
   command -v "$command" >/dev/null || skip "$command is not installed: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge"
@@ -29,21 +27,11 @@ trap cleanup EXIT
 trap 'exit 1' INT TERM
 
 fail() {
-  echo "slurm_test: FAILED: $*"
+  echo "$me: FAILED: $*"
   for log in "$folder"/log/* "$folder"/jobs/muster-*.log; do
     [[ -s $log ]] && echo "--- ${log##*/}" && tail -n 25 -- "$log"
   done
   exit 1
-}
-say() { printf 'slurm_test: %3d s: %s\n' "$SECONDS" "$*"; }
-# wait_for SECONDS WHAT CONDITION...: until the condition, a command, holds.
-wait_for() {
-  local end=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    ((SECONDS < end)) || fail "$what: not within time"
-    sleep 0.2
-  done
 }
 
 # --- A Slurm.
