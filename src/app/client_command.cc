@@ -1,6 +1,7 @@
 // `muster client`: takes part in a deployment.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
@@ -53,7 +54,7 @@ Status run(const ClientArguments& arguments) {
   }
   std::uint64_t count = 0;
   for (const ClientRange& range : options.clients) count += std::uint64_t{range.last} - range.first + 1;
-  if (arguments.connections > count) {
+  if (arguments.connections > std::max<std::uint64_t>(count, 1)) {
     return usage_error("--connections: {}, want at most {}, as many as this process has clients", arguments.connections,
                        count);
   }
