@@ -1,4 +1,5 @@
-// What gRPC is told once, before its first use in a process: TLS 1.3 only, and its own log becomes ours.
+// What gRPC is told once, before its first use in a process: TLS 1.3 only, and its own log becomes ours; protobuf's is
+// silent.
 #pragma once
 
 #include <functional>

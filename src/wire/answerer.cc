@@ -177,8 +177,8 @@ std::string Answerer::why_closed() const {
   return why_closed_;
 }
 
-void Answerer::stop(End end) {
-  if (!end_) end_ = std::move(end);
+void Answerer::stop(const End& end) {
+  if (!end_) end_ = End{end.kind, told_text(end.text)};
   if (channel_) channel_->close();
   changed_.notify_all();
 }
@@ -227,7 +227,7 @@ void Answerer::receive(User& user, v1::Frame frame) {
     }
     case v1::Frame::kFinished: {
       const std::lock_guard lock(mutex_);
-      return stop({End::Kind::kFinished, told_text(frame.finished().signature())});
+      return stop({End::Kind::kFinished, frame.finished().signature()});
     }
     default:
       say("a frame that is not expected here");

@@ -72,7 +72,7 @@ class Answerer {
   void take_ask(User& user, const v1::Ask& ask);
   void take_verdict(const v1::Verdict& verdict);
   void send(const OutgoingReply& reply);  // with the lock held
-  void stop(End end);                     // with the lock held
+  void stop(const End& end);              // with the lock held
   void refuse(const std::string& reason);
 
   Options options_;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "net/dialer.h"
+#include "net/grpc_setup.h"
 #include "net/listener.h"
 #include "wire/chunks.h"
 
@@ -147,6 +148,15 @@ TEST(Listening, AnAddressThatIsNotOursIsOneLine) {
   const auto started = Listener::start({.address = "192.0.2.1:7400"});
   ASSERT_FALSE(started.ok());
   EXPECT_NE(started.error().message.find("192.0.2.1:7400"), std::string::npos);
+}
+
+// Its own lines, one for each such text, would drown ours.
+TEST(GrpcSetup, ProtobufSaysNothingOfTextThatIsNoUtf8) {
+  set_up_grpc({});
+  testing::internal::CaptureStderr();
+  v1::Frame frame;
+  EXPECT_FALSE(frame.ParseFromString("\x1a\x03\x0a\x01\xff"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace
