@@ -82,7 +82,7 @@ TEST_F(LateClients, LinesThatBreakCostNothingButTime) {
     const ScratchFolder states;
     std::mutex mutex;
     Stream stream({.seed = 17, .purpose = Purpose::kTest, .round = edges});
-    int cuts = 0;
+    std::atomic<int> cuts = 0;
     DeploymentInMemory deployment({.edges = edges, .states = states.path(), .tap = [&](v1::Frame&, bool) {
                                      const std::lock_guard lock(mutex);
                                      const bool cut = cuts < 40 && stream.below(30) == 0;

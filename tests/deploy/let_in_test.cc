@@ -10,6 +10,7 @@
 #include "net/dialer.h"
 #include "pki/authority.h"
 #include "scratch_folder.h"
+#include "thread_sanitizer.h"
 
 namespace muster {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 class LetIn : public testing::Test {
  protected:
   void SetUp() override {
+    if (kThreadSanitizer) GTEST_SKIP() << "over sockets: it reports falsely of Debian's libgrpc, and may never end";
     ASSERT_TRUE(make_authority(pki(), {}, utc_now()).ok());
     auto security = load_security(issue({.role = Role::kCloud, .name = "cloud"}), false, Role::kCloud, {});
     ASSERT_TRUE(security.ok()) << security.error().message;

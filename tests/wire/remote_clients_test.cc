@@ -148,7 +148,9 @@ TEST_F(RemoteClientsTest, AReplyOfAnEarlierIncarnationIsNotUsed) {
     return true;
   });
   EXPECT_TRUE(std::holds_alternative<Dropped>(train(200).reply));
+  for (int waited = 0; waited < 5000 && !refused; ++waited) std::this_thread::sleep_for(milliseconds(1));
   EXPECT_TRUE(refused);
+  line.reset();  // which still looks at `refused`
 }
 
 TEST_F(RemoteClientsTest, ADuplicateCountsOnce) {
@@ -163,6 +165,7 @@ TEST_F(RemoteClientsTest, ADuplicateCountsOnce) {
   ASSERT_TRUE(reply.has_value());
   EXPECT_TRUE(std::holds_alternative<LocalUpdate>(train().reply));
   EXPECT_EQ(place->trained, 2) << "another number is another task";
+  line.reset();  // which still looks at `reply`
 }
 
 // Says what the test says, and hears why it is refused.
