@@ -158,6 +158,7 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
   for (std::uint32_t k = 0; k < roster.clients(); ++k) {
     run.most_values = std::max<std::uint64_t>(run.most_values, roster.test_samples({k}));
   }
+  run.welcome.set_most_values(run.most_values);
   return run;
 }
 

@@ -36,7 +36,7 @@ Answerer::Options edge_answers(RemoteClients& clients, std::function<void(const 
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
-    clients.begin({.welcome = welcome, .most_values = std::uint64_t{1} << 34});
+    clients.begin({.welcome = welcome, .most_values = welcome.most_values()});
     return make_relay(clients, std::move(trainer));
   };
   return answers;

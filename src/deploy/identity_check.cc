@@ -13,11 +13,12 @@ bool on_loopback(const std::string& address) {
 class Watched final : public ChannelUser {
  public:
   Watched(std::shared_ptr<ChannelUser> user, std::shared_ptr<Channel> channel, std::shared_ptr<TrustStore> trust,
-          Identity identity)
+          Identity identity, std::shared_ptr<Doorkeeper::Pass> pass)
       : user_(std::move(user)),
         channel_(std::move(channel)),
         trust_(std::move(trust)),
-        identity_(std::move(identity)) {}
+        identity_(std::move(identity)),
+        pass_(std::move(pass)) {}
 
   void received(v1::Frame frame) override {
     if (refused_) return;
@@ -34,6 +35,7 @@ class Watched final : public ChannelUser {
     user_->received(std::move(frame));
   }
   void closed(const std::string& why) override {
+    pass_.reset();
     if (!refused_) user_->closed(why);
   }
 
@@ -42,6 +44,7 @@ class Watched final : public ChannelUser {
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<TrustStore> trust_;
   Identity identity_;
+  std::shared_ptr<Doorkeeper::Pass> pass_;
   bool refused_ = false;
 };
 
@@ -83,12 +86,14 @@ Result<std::shared_ptr<ChannelUser>> let_in(RemoteClients& clients, const Securi
   MUSTER_ASSIGN(const Identity peer, verify_peer(certificate, *security.trust, utc_now()));
   const std::array accepted{Role::kClient, Role::kEdge};
   MUSTER_TRY(check_role(peer, std::span(accepted).first(edges ? 2 : 1)));
+  MUSTER_ASSIGN(std::shared_ptr<Doorkeeper::Pass> pass,
+                security.door->enter(peer, std::chrono::steady_clock::now()));
   const auto allowed = [peer](const v1::Client& client) {
     return client.has_name() ? client.name() == peer.name : peer.stands_for(client.simulated());
   };
   std::shared_ptr<ChannelUser> user = clients.attach(channel, peer.shown(), peer.role == Role::kEdge, allowed);
   return std::shared_ptr<ChannelUser>(
-      std::make_shared<Watched>(std::move(user), std::move(channel), security.trust, peer));
+      std::make_shared<Watched>(std::move(user), std::move(channel), security.trust, peer, std::move(pass)));
 }
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "deploy/doorkeeper.h"
 #include "net/listener.h"
 #include "pki/credentials.h"
 #include "pki/trust_store.h"
@@ -17,7 +18,8 @@ namespace muster {
 // How a process proves itself and whom it trusts; empty folder: plain text, on loopback only.
 struct Security {
   NetCredentials credentials;
-  std::shared_ptr<TrustStore> trust;  // null: plain text
+  std::shared_ptr<TrustStore> trust;                                  // null: plain text
+  std::shared_ptr<Doorkeeper> door = std::make_shared<Doorkeeper>();  // of those that dial it, by certificate
   Identity identity;
 };
 

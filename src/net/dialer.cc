@@ -95,6 +95,7 @@ class DialledStream final : public grpc::ClientBidiReactor<v1::Frame, v1::Frame>
     StartWritesDone();
     release();
   }
+  void abort() override { context_.TryCancel(); }
 
  private:
   // Nothing more is started from outside the reactor.

@@ -1,5 +1,6 @@
 #include "net/grpc_channel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/chunks.h"
@@ -9,6 +10,13 @@ namespace muster {
 void GrpcChannel::send(Outgoing outgoing) {
   const std::lock_guard lock(mutex_);
   if (gone_ || closing_) return;
+  if (queue_.size() >= kMostWaiting) {
+    queue_.clear();
+    offset_ = 0;
+    closing_ = true;
+    if (end_) end_->abort();
+    return;
+  }
   queue_.push_back(std::move(outgoing));
   if (!writing_) write_next();
 }
@@ -17,6 +25,16 @@ void GrpcChannel::close() {
   const std::lock_guard lock(mutex_);
   if (gone_ || std::exchange(closing_, true)) return;
   if (!writing_) write_next();
+}
+
+void GrpcChannel::pause(std::chrono::milliseconds how_long) {
+  const std::lock_guard lock(mutex_);
+  pause_ = std::max(pause_, how_long);
+}
+
+std::chrono::milliseconds GrpcChannel::take_pause() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(pause_, std::chrono::milliseconds(0));
 }
 
 void GrpcChannel::attach(StreamEnd& end) {

@@ -16,12 +16,15 @@ class StreamEnd {
   virtual void start_write(const v1::Frame& frame) = 0;
   // Everything has been written.
   virtual void start_close() = 0;
+  // The peer does not take what it is sent: the stream breaks.
+  virtual void abort() = 0;
 };
 
 class GrpcChannel final : public Channel {
  public:
   void send(Outgoing outgoing) override;
   void close() override;
+  void pause(std::chrono::milliseconds how_long) override;
 
   // The stream is there: what waits is written. `end` is borrowed until detach().
   void attach(StreamEnd& end);
@@ -31,6 +34,8 @@ class GrpcChannel final : public Channel {
   void broke();
   // The stream is gone.
   void detach();
+  // How long nothing is to be read, since pause() was last called; 0 after that.
+  [[nodiscard]] std::chrono::milliseconds take_pause();
 
  private:
   void write_next();
@@ -43,10 +48,12 @@ class GrpcChannel final : public Channel {
   bool writing_ = false;
   bool closing_ = false;
   bool gone_ = false;
+  std::chrono::milliseconds pause_{0};
 };
 
 // Arguments of both ends: limits, and pings that find out within seconds that a peer is gone.
 inline constexpr int kMostFrameBytes = 4 << 20;
+inline constexpr std::size_t kMostWaiting = 1 << 16;  // frames for a peer that does not read
 inline constexpr int kPingEveryMs = 3000;
 inline constexpr int kPingTimeoutMs = 5000;
 

@@ -44,7 +44,8 @@ void set_up_grpc(const std::function<void(const std::string&)>& say) {
     ::setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
     gpr_set_log_function(take_line);
     gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
-    google::protobuf::SetLogHandler(nullptr);  // a peer that sends text that is no UTF-8 is not worth a line each
+    // protobuf writes of frames that it cannot read to stderr; their streams end, and that is told.
+    google::protobuf::SetLogHandler(nullptr);
   });
   if (!say) return;
   const std::lock_guard lock(listening().mutex);

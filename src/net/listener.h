@@ -1,6 +1,7 @@
 // Listener: takes the streams of peers that dial, over mutual TLS.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,8 @@ class Listener {
                                                        std::shared_ptr<Channel> channel)>
         attach;
     std::function<void(const std::string& line)> say;
+    // Whoever opens a connection or a stream and says nothing for so long is sent away.
+    std::chrono::milliseconds silence{10000};
   };
 
   [[nodiscard]] static Result<std::unique_ptr<Listener>> start(Options options);

@@ -285,7 +285,7 @@ void Answerer::take_ask(User& user, const v1::Ask& ask) {
 }
 
 void Answerer::take_verdict(const v1::Verdict& verdict) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
     Job& job = *entry->second;
     const v1::TaskId& id = job.ask.id();
@@ -302,6 +302,13 @@ void Answerer::take_verdict(const v1::Verdict& verdict) {
       return;
     }
     job.unwanted = true;
+    const std::shared_ptr<Workplace> place = workplace_;
+    const bool trains = job.ask.has_train() || job.ask.has_group();
+    const auto client = job.ask.has_group() ? std::nullopt : std::optional(ClientId{id.client()});
+    const std::uint32_t round = id.round();
+    const GroupId group{id.group()};
+    lock.unlock();  // an edge has clients of its own to tell
+    if (place && trains) place->withdraw(round, group, client);
     return;
   }
 }

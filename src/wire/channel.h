@@ -5,6 +5,7 @@
 
 #include <muster/v1/federation.pb.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,6 +34,9 @@ class Channel {
   virtual void send(Outgoing outgoing) = 0;
   // After what was sent so far, or at once if that takes longer than a few seconds.
   virtual void close() = 0;
+  // Reads nothing more from the peer for so long: what it sends waits at its side. Called from received(), where a peer
+  // says more than it may; a channel to somebody who is trusted need not do it.
+  virtual void pause(std::chrono::milliseconds /*how_long*/) {}
 };
 
 // Whoever a channel is for. Calls come one at a time; they may send, but must not wait.

@@ -36,32 +36,34 @@ Status ChunkReader::add(const v1::Chunk& chunk) {
       return failure("more vectors than were asked for");
     }
     held_values_ += chunk.size();
-    found = held_.emplace(number, Held{std::make_shared<WireVector>()}).first;
+    found = held_.emplace(number, Held{std::make_shared<WireVector>(), chunk.size()}).first;
     found->second.vector->number = number;
-    found->second.vector->values.resize(chunk.size());
+    found->second.vector->values.resize(std::min<std::uint64_t>(chunk.size(), kTakenAtOnce));
   }
   Held& held = found->second;
-  const std::uint64_t left = held.vector->values.size() - held.came;
-  const bool fits = chunk.size() == held.vector->values.size() && chunk.offset() == held.came && count <= left &&
+  std::vector<float>& values = held.vector->values;
+  const std::uint64_t left = held.size - held.came;
+  const bool fits = chunk.size() == held.size && chunk.offset() == held.came && count <= left &&
                     bytes.size() == count * sizeof(float) && count <= kChunkValues && (count > 0) == (left > 0);
   if (!fits) return failure("a part of vector {} that does not follow the one before", number);
   if (hash_bytes(bytes.data(), bytes.size()) != chunk.checksum()) {
     return failure("a part of vector {} was damaged on its way", number);
   }
-  if (count > 0) std::memcpy(held.vector->values.data() + held.came, bytes.data(), bytes.size());
+  if (held.came + count > values.size()) values.resize(std::min<std::uint64_t>(held.size, 2 * values.size()));
+  if (count > 0) std::memcpy(values.data() + held.came, bytes.data(), bytes.size());
   held.came += count;
   return {};
 }
 
 std::shared_ptr<const WireVector> ChunkReader::find(std::uint64_t number) const {
   const auto found = held_.find(number);
-  if (found == held_.end() || found->second.came != found->second.vector->values.size()) return nullptr;
+  if (found == held_.end() || found->second.came != found->second.size) return nullptr;
   return found->second.vector;
 }
 
 std::optional<std::vector<float>> ChunkReader::take(std::uint64_t number) {
   const auto found = held_.find(number);
-  if (found == held_.end() || found->second.came != found->second.vector->values.size()) return std::nullopt;
+  if (found == held_.end() || found->second.came != found->second.size) return std::nullopt;
   std::vector<float> values = std::move(found->second.vector->values);
   held_values_ -= values.size();
   held_.erase(found);
@@ -71,7 +73,7 @@ std::optional<std::vector<float>> ChunkReader::take(std::uint64_t number) {
 void ChunkReader::forget(std::uint64_t number) {
   const auto found = held_.find(number);
   if (found == held_.end()) return;
-  held_values_ -= found->second.vector->values.size();
+  held_values_ -= found->second.size;
   held_.erase(found);
 }
 

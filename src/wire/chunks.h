@@ -14,6 +14,8 @@
 namespace muster {
 
 inline constexpr std::size_t kChunkValues = std::size_t{1} << 18;  // 1 MiB
+// Memory of a longer vector is taken as it comes: whoever announces more than it sends does not cost it.
+inline constexpr std::size_t kTakenAtOnce = std::size_t{1} << 24;  // values
 
 // The part of `vector` that begins at `offset`; the next one begins where it ends. An empty vector is one part.
 [[nodiscard]] v1::Frame chunk_of(const WireVector& vector, std::size_t offset);
@@ -39,7 +41,8 @@ class ChunkReader {
  private:
   struct Held {
     std::shared_ptr<WireVector> vector;
-    std::uint64_t came = 0;  // values
+    std::uint64_t size = 0;  // values, once it is whole
+    std::uint64_t came = 0;
   };
 
   Limits limits_;

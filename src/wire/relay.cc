@@ -107,6 +107,10 @@ class Relay final : public Workplace {
     return answer;
   }
 
+  void withdraw(std::uint32_t round, GroupId group, std::optional<ClientId> client) override {
+    clients_.withdraw(round, group, client);
+  }
+
  private:
   RemoteClients& clients_;
   std::unique_ptr<GroupTrainer> trainer_;

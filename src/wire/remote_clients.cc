@@ -10,6 +10,12 @@ namespace {
 
 // A reply names three vectors at most, and they come right before it.
 constexpr std::uint32_t kReplyVectors = 4;
+constexpr const char* kLateReason = "the round did not wait for it any longer";
+
+// What anybody may send without being asked: a Hello, what an edge tells of its clients, replies that it had kept.
+constexpr Allowance::Amount kUnasked{.frames = 1000, .bytes = 16 << 20};
+constexpr Allowance::Amount kUnaskedPerSecond{.frames = 100, .bytes = 1 << 20};
+constexpr std::uint64_t kMostReplyBytes = 4 << 20;  // of the frame itself
 
 v1::Frame refusal(std::string reason, bool again) {
   v1::Frame frame;
@@ -49,6 +55,7 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
 
   void received(v1::Frame frame) override {
     const std::shared_ptr<Peer> self = shared_from_this();
+    if (!keeps_its_pace(frame)) return refuse("its first frame is not a Hello", false);
     switch (frame.body_case()) {
       case v1::Frame::kHello:
         return owner_.take_hello(self, frame.hello());
@@ -77,6 +84,21 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
 
   void closed(const std::string& why) override { owner_.leave(*this, why); }
 
+  // Slows down whoever sends more than it may. False: who has not said Hello says something else.
+  bool keeps_its_pace(const v1::Frame& frame) {
+    bool told = true;
+    std::chrono::milliseconds owed;
+    {
+      const std::lock_guard lock(owner_.mutex_);
+      if (!greeted_ && !frame.has_hello() && !frame.has_refusal()) return gone_;
+      owed = allowance_.spend(frame.ByteSizeLong(), std::chrono::steady_clock::now());
+      if (owed.count() > 0) told = std::exchange(slowed_, true);
+    }
+    if (owed.count() > 0) channel_->pause(owed);
+    if (!told) owner_.say(fmt::format("{} sends more than it was asked for, and is read more slowly", name_));
+    return true;
+  }
+
   // With owner_.mutex_ not held.
   void refuse(const std::string& reason, bool again) {
     owner_.say(fmt::format("{} is refused: {}", name_, reason));
@@ -97,6 +119,8 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
   std::map<std::uint32_t, v1::Client> clients_;  // that it speaks for now
   std::optional<ChunkReader> reader_;
   std::set<std::uint64_t> sent_;  // vectors that it has
+  Allowance allowance_{kUnasked, kUnaskedPerSecond, std::chrono::steady_clock::now()};
+  bool slowed_ = false;  // ever
 };
 
 struct RemoteClients::Pending {
@@ -105,7 +129,8 @@ struct RemoteClients::Pending {
   Peer* sent_to = nullptr;
   WireTime deadline;
   bool done = false;
-  bool lost = false;  // of a group: the edge that it was given to is gone
+  bool lost = false;       // of a group: the edge that it was given to is gone
+  bool withdrawn = false;  // nobody waits for it any more
   v1::Reply reply;
   std::optional<ChunkReader> answer;  // with its vectors
   std::condition_variable answered;
@@ -366,6 +391,15 @@ void RemoteClients::send(Peer& peer, Pending& pending) {
       std::chrono::duration_cast<std::chrono::milliseconds>(pending.deadline - std::chrono::steady_clock::now());
   frame.mutable_ask()->set_within_ms(static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 1, INT32_MAX)));
   peer.channel_->send({std::move(frame)});
+  peer.allowance_.earn(answer_to_an_ask());
+}
+
+// As much as its answer may take, twice: an answer that was on its way when the line broke comes again.
+Allowance::Amount RemoteClients::answer_to_an_ask() const {
+  const std::uint64_t vector_bytes = run_->most_values * sizeof(float);
+  const std::uint64_t chunks = run_->most_values / kChunkValues + 1;
+  return {.frames = 2.0 * static_cast<double>(kReplyVectors * chunks + 1),
+          .bytes = 2.0 * static_cast<double>(kReplyVectors * (vector_bytes + chunks * 64) + kMostReplyBytes)};
 }
 
 RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline,
@@ -386,17 +420,29 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
   pending_[number] = pending;
   const auto route = route_.find(pending->ask.id().client());
   if (route != route_.end()) send(*route->second, *pending);
-  pending->answered.wait_until(lock, deadline, [&] { return pending->done || pending->lost || finished_; });
+  pending->answered.wait_until(lock, deadline,
+                               [&] { return pending->done || pending->lost || finished_ || pending->withdrawn; });
   pending_.erase(number);
   if (!pending->done) {
     if (!pending->sent_to) return Outcome::kUnreachable;
     // So that the client stops, and undoes what it may have done.
-    pending->sent_to->channel_->send({verdict(pending->ask.id(), false, "the round did not wait for it any longer")});
+    pending->sent_to->channel_->send({verdict(pending->ask.id(), false, kLateReason)});
     return Outcome::kLate;
   }
   lock.unlock();
   take(pending->reply, *pending->answer);
   return Outcome::kAnswered;
+}
+
+void RemoteClients::withdraw(std::uint32_t round, GroupId group, std::optional<ClientId> client) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, pending] : pending_) {
+    const v1::TaskId& id = pending->ask.id();
+    if (!pending->ask.has_train() || id.round() != round || id.group() != group.value) continue;
+    if (client && id.client() != client->value) continue;
+    pending->withdrawn = true;
+    pending->answered.notify_all();
+  }
 }
 
 void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply) {
@@ -416,9 +462,9 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
     return;
   }
   const auto found = pending_.find(id.number());
-  const bool awaited = found != pending_.end() && !found->second->done;
+  const bool awaited = found != pending_.end() && !found->second->done && !found->second->withdrawn;
   if (!awaited) {
-    peer->channel_->send({verdict(id, false, "the round did not wait for it any longer")});
+    peer->channel_->send({verdict(id, false, kLateReason)});
     return;
   }
   Pending& pending = *found->second;

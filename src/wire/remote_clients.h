@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/allowance.h"
 #include "wire/wire_values.h"
 
 namespace muster {
@@ -71,6 +72,9 @@ class RemoteClients {
   // A vector that several asks name, which peers are sent once. end_sharing() when no further ask names it.
   [[nodiscard]] std::shared_ptr<const WireVector> share(std::span<const float> values);
   void end_sharing(const std::shared_ptr<const WireVector>& vector);
+
+  // What was asked of this client, or of any in the group, is not needed any more.
+  void withdraw(std::uint32_t round, GroupId group, std::optional<ClientId> client);
 
   // Asks. Each waits for its answer, the deadline, or stop(). Thread-safe. Models: what share() gave.
   using Vector = std::shared_ptr<const WireVector>;
@@ -159,6 +163,7 @@ class RemoteClients {
   void join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
   void leave(Peer& peer, const std::string& why);
   void welcome(Peer& peer);
+  [[nodiscard]] Allowance::Amount answer_to_an_ask() const;
   void say(const std::string& line) const;
 
   Admit admit_;

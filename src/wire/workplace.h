@@ -26,6 +26,8 @@ class Workplace {
   [[nodiscard]] virtual Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task,
                                                         std::span<const Memory> memories,
                                                         std::chrono::milliseconds within) = 0;
+  // Training that goes on, of one client or of a whole group, is not waited for any more. Must not wait.
+  virtual void withdraw(std::uint32_t /*round*/, GroupId /*group*/, std::optional<ClientId> /*client*/) {}
 };
 
 }  // namespace muster

@@ -19,7 +19,8 @@ struct DeploymentShape {
   std::uint32_t processes = 3;        // for clients
   std::filesystem::path states = {};  // empty: in memory
   EdgeFederationOptions federation = {};
-  MemoryLine::Tap tap = {};  // of the lines to clients
+  MemoryLine::Tap tap = {};        // of the lines to clients
+  MemoryLine::Mangle mangle = {};  // of all lines
 };
 
 class DeploymentInMemory {
@@ -34,13 +35,17 @@ class DeploymentInMemory {
     cloud_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{});
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
     cloud_->begin(std::move(run));
-    for (std::uint32_t e = 0; e < shape_.edges; ++e) edges_.push_back(std::make_unique<Edge>(*cloud_));
+    for (std::uint32_t e = 0; e < shape_.edges; ++e) {
+      const std::lock_guard lock(mutex_);
+      edges_.push_back(std::make_unique<Edge>(*cloud_, shape_.mangle));
+    }
     const std::uint32_t processes = std::min(shape_.processes, count);
     for (std::uint32_t p = 0; p < processes; ++p) {
       ClientRunOptions options;
       options.clients = {{p * count / processes, (p + 1) * count / processes - 1}};
       if (!shape_.states.empty()) options.state = shape_.states / std::to_string(p);
       const std::lock_guard lock(mutex_);
+      options_.push_back(options);
       answerers_.push_back(std::make_unique<Answerer>(client_answers(options)));
       connect_again(p);
     }
@@ -62,13 +67,22 @@ class DeploymentInMemory {
     connect_again(process);
   }
 
-  // Gives every process whose line is cut a new one, until it is told to stop.
+  // Gives every process whose line is cut a new one, and starts those again that have given up, until it is told to
+  // stop.
   void keep_connected(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       const std::lock_guard lock(mutex_);
       for (std::uint32_t process = 0; process < answerers_.size(); ++process) {
-        if (answerers_[process]->wait_closed(std::chrono::steady_clock::now())) connect_again(process);
+        if (!answerers_[process]->wait_closed(std::chrono::steady_clock::now())) continue;
+        if (answerers_[process]->end()) {
+          lines_[process].reset();
+          answerers_[process] = std::make_unique<Answerer>(client_answers(options_[process]));
+        }
+        connect_again(process);
+      }
+      for (const auto& edge : edges_) {
+        if (edge->up->wait_closed(std::chrono::steady_clock::now())) edge->connect();
       }
     }
   }
@@ -95,24 +109,34 @@ class DeploymentInMemory {
           return host.attach(std::move(channel), "process " + std::to_string(process), false,
                              [](const v1::Client&) { return true; });
         },
-        shape_.tap);
+        shape_.tap, shape_.mangle);
   }
 
   struct Edge {
-    explicit Edge(RemoteClients& cloud)
-        : clients(edge_admission(),
+    Edge(RemoteClients& to, MemoryLine::Mangle between)
+        : cloud(to),
+          mangle(std::move(between)),
+          clients(edge_admission(),
                   WireEvents{.presence = [this](const auto& came, const auto& went) { up->presence(came, went); }}),
-          up(std::make_unique<Answerer>(edge_answers(clients, {}))),
-          line(std::make_unique<MemoryLine>(
-              [this](std::shared_ptr<Channel> channel) { return up->attach(std::move(channel)); },
-              [&cloud](std::shared_ptr<Channel> channel) {
-                return cloud.attach(std::move(channel), "edge", true, [](const v1::Client&) { return true; });
-              })) {}
+          up(std::make_unique<Answerer>(edge_answers(clients, {}))) {
+      connect();
+    }
+    void connect() {
+      line.reset();
+      line = std::make_unique<MemoryLine>(
+          [this](std::shared_ptr<Channel> channel) { return up->attach(std::move(channel)); },
+          [this](std::shared_ptr<Channel> channel) {
+            return cloud.attach(std::move(channel), "edge", true, [](const v1::Client&) { return true; });
+          },
+          MemoryLine::Tap{}, mangle);
+    }
     ~Edge() {
       clients.finish("");
       line.reset();
       up.reset();
     }
+    RemoteClients& cloud;
+    MemoryLine::Mangle mangle;
     RemoteClients clients;
     std::unique_ptr<Answerer> up;
     std::unique_ptr<MemoryLine> line;
@@ -122,6 +146,7 @@ class DeploymentInMemory {
   std::mutex mutex_;  // of answerers and lines, while lines are renewed
   std::unique_ptr<RemoteClients> cloud_;
   std::vector<std::unique_ptr<Edge>> edges_;
+  std::vector<ClientRunOptions> options_;
   std::vector<std::unique_ptr<Answerer>> answerers_;
   std::vector<std::unique_ptr<MemoryLine>> lines_;
 };

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
+#include <set>
 
 #include "base/random.h"
 #include "deploy/deployment_in_memory.h"
@@ -24,13 +26,11 @@ class LateClients : public SimulationTest {
   std::mutex mutex_;
   std::string said_;
   EdgeFederationOptions impatient(double quorum) {
-    return {.round_deadline_s = 2,
-            .member_quorum = quorum,
-            .group_quorum = quorum,
-            .say = [this](const std::string& line) {
-              const std::lock_guard lock(mutex_);
-              said_ += line + "\n";
-            }};
+    return {
+        .round_deadline_s = 2, .member_quorum = quorum, .group_quorum = quorum, .say = [this](const std::string& line) {
+          const std::lock_guard lock(mutex_);
+          said_ += line + "\n";
+        }};
   }
 };
 
@@ -70,6 +70,65 @@ TEST_F(LateClients, ARoundWithoutItsQuorumDoesNotCountAndSaysSo) {
   EXPECT_EQ(rounds[1]["participants"], 0);
   EXPECT_EQ(rounds[1]["loss"], rounds[0]["loss"]) << "the model stays as it was";
   EXPECT_NE(said_.find("round 2 is abandoned: 8 of 12 groups answered, want 90 %"), std::string::npos) << said_;
+}
+
+// Counts clients that are told down their lines that their work was not used, by the reason.
+struct NotUsed {
+  MemoryLine::Tap watching(MemoryLine::Tap inner) {
+    return [this, inner = std::move(inner)](v1::Frame& frame, bool up) {
+      if (!up && frame.has_verdict() && !frame.verdict().used()) {
+        const std::lock_guard lock(mutex);
+        told[frame.verdict().reason()].insert(frame.verdict().id().client());
+      }
+      return inner(frame, up);
+    };
+  }
+  std::size_t count(const std::string& reason) {
+    const std::lock_guard lock(mutex);
+    return told[reason].size();
+  }
+  std::mutex mutex;
+  std::map<std::string, std::set<std::uint32_t>> told;
+};
+
+TEST_F(LateClients, WhoIsLateIsToldThatItsWorkWasNotUsed) {
+  for (const std::uint32_t edges : {0u, 1u}) {
+    const auto over = std::make_shared<std::atomic<bool>>(false);
+    NotUsed told;
+    EdgeFederationOptions terms = impatient(0);
+    terms.round_deadline_s = 1;
+    DeploymentInMemory deployment(
+        {.edges = edges, .federation = terms, .tap = told.watching(stopped_from(1, 8, over))});
+    const auto summary = deploy(small({"rounds=1", "plan.sample-clients=12", "evaluation.on=global"}), deployment);
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_GE(told.count("the round did not wait for it any longer"), 4u) << edges << " edges";
+    *over = true;
+  }
+}
+
+// The slow one costs its share of the deadline, and the chain goes on with the others.
+TEST_F(LateClients, AChainPassesOverWhoIsSlow) {
+  for (const std::uint32_t edges : {0u, 1u}) {
+    const auto over = std::make_shared<std::atomic<bool>>(false);
+    NotUsed told;
+    EdgeFederationOptions terms = impatient(0);
+    terms.round_deadline_s = 3;
+    DeploymentInMemory deployment(
+        {.edges = edges, .processes = 12, .federation = terms, .tap = told.watching(stopped_from(1, 11, over))});
+    const auto begun = std::chrono::steady_clock::now();
+    const auto summary = deploy(small({"rounds=1", "plan.sample-clients=12", "evaluation.on=global",
+                                       "training.mode=sequential", "grouping.method=random", "grouping.size=4"}),
+                                deployment);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    *over = true;
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    const auto rounds = lines(summary->dir / "rounds.jsonl");
+    EXPECT_EQ(rounds[0]["participants"], 11) << rounds[0];
+    EXPECT_EQ(rounds[0]["dropped"].size(), 1u) << rounds[0];
+    EXPECT_EQ(told.count("the round did not wait for it any longer"), 1u);
+    // Last of its chain it may have all that is left; the deadline itself is never passed.
+    EXPECT_LT(took.count(), 3 + 3) << edges << " edges";
+  }
 }
 
 // A line is cut at random; the process dials again at once. Everybody answers in the end.

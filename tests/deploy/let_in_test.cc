@@ -41,11 +41,11 @@ class LetIn : public testing::Test {
   void TearDown() override { listener_.reset(); }
 
   [[nodiscard]] std::filesystem::path pki() const { return folder_.path() / "pki"; }
-  std::filesystem::path issue(const IssueRequest& request, std::chrono::hours ago = {}) {
+  std::filesystem::path issue(const IssueRequest& request, std::chrono::seconds ago = {}) {
     return issue_by(pki(), request, ago);
   }
   static std::filesystem::path issue_by(const std::filesystem::path& folder, const IssueRequest& request,
-                                        std::chrono::hours ago = {}) {
+                                        std::chrono::seconds ago = {}) {
     auto authority = Authority::open(folder, utc_now());
     EXPECT_TRUE(authority.ok()) << authority.error().message;
     auto bundle = authority->issue(request, utc_now() - ago);
@@ -135,6 +135,76 @@ TEST_F(LetIn, NotOneThatWasRevoked) {
   }
   EXPECT_NE(outcome(read(own), {{0, 3}}).find("revoked"), std::string::npos);
   EXPECT_NE(said().find("revoked"), std::string::npos) << "on both sides";
+}
+
+// Opens a stream, and says what the test says.
+struct Caller final : ChannelUser {
+  void received(v1::Frame frame) override {
+    const std::lock_guard lock(mutex);
+    if (frame.has_refusal()) refusal = frame.refusal().reason();
+  }
+  void closed(const std::string& why) override {
+    const std::lock_guard lock(mutex);
+    gone = why;
+  }
+  void say_hello() const {
+    v1::Frame hello;
+    hello.mutable_hello()->set_version(1);
+    hello.mutable_hello()->add_clients()->set_simulated(0);
+    channel->send({std::move(hello)});
+  }
+  // Why the stream ended, if it did within the time.
+  std::string end(std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+    for (const auto until = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < until;) {
+      {
+        const std::lock_guard lock(mutex);
+        if (!gone.empty()) return refusal.empty() ? gone : refusal;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return "";
+  }
+  static std::shared_ptr<Caller> call(int port, const NetCredentials& credentials) {
+    auto caller = std::make_shared<Caller>();
+    dial(fmt::format("localhost:{}", port), credentials, [&](std::shared_ptr<Channel> channel) {
+      caller->channel = std::move(channel);
+      return caller;
+    });
+    return caller;
+  }
+  std::shared_ptr<Channel> channel;
+  std::mutex mutex;
+  std::string refusal;
+  std::string gone;
+};
+
+// A stream ends with the certificate that it was opened with, at the next thing that is said in it.
+TEST_F(LetIn, NotAnyLongerOnceItExpires) {
+  const auto expires = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}, .days = 1},
+                         std::chrono::hours(24) - std::chrono::seconds(3));
+  const auto caller = Caller::call(listener_->port(), read(own));
+  caller->say_hello();
+  while (!clients_.connected({0}) && std::chrono::steady_clock::now() < expires) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_TRUE(clients_.connected({0}));
+  std::this_thread::sleep_until(expires + std::chrono::milliseconds(1100));
+  caller->say_hello();
+  EXPECT_NE(caller->end().find("expired"), std::string::npos) << caller->end();
+  EXPECT_FALSE(clients_.connected({0}));
+  EXPECT_FALSE(outcome(read(own), {{0, 3}}).empty()) << "nor again";
+}
+
+TEST_F(LetIn, NotMoreThanAFewStreamsOfOneCertificate) {
+  const NetCredentials own = read(issue({.role = Role::kClient, .name = "sim", .clients = {{0, 0}}}));
+  std::vector<std::shared_ptr<Caller>> callers;
+  for (int i = 0; i < 4; ++i) callers.push_back(Caller::call(listener_->port(), own));
+  for (const auto& caller : callers) EXPECT_EQ(caller->end(std::chrono::milliseconds(200)), "");
+  const auto fifth = Caller::call(listener_->port(), own);
+  EXPECT_NE(fifth->end().find("client sim has 4 connections already, want at most 4"), std::string::npos);
+  for (const auto& caller : callers) caller->channel->close();
+  for (const auto& caller : callers) EXPECT_NE(caller->end(), "");
 }
 
 TEST_F(LetIn, NobodyWithoutACertificate) {

@@ -1,9 +1,14 @@
 // Frames over gRPC on loopback: they arrive whole and in order, both ends learn that a stream has ended, and nobody
 // waits for ever for somebody who is not there.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "net/dialer.h"
 #include "net/grpc_setup.h"
@@ -24,6 +29,7 @@ class Hearing final : public ChannelUser {
       v1::Frame answer;
       answer.mutable_finished()->set_signature(frame.hello().program());
       channel->send({std::move(answer)});
+      if (pause.count() > 0) channel->pause(pause);
     }
     if (frame.has_chunk()) {
       EXPECT_TRUE(reader.add(frame.chunk()).ok());
@@ -42,6 +48,7 @@ class Hearing final : public ChannelUser {
   }
 
   std::shared_ptr<Channel> channel;
+  std::chrono::milliseconds pause{0};  // after each Hello
   std::vector<v1::Frame> frames;
   ChunkReader reader{kRoomy};
   std::string gone;
@@ -51,9 +58,13 @@ class Hearing final : public ChannelUser {
   std::condition_variable changed_;
 };
 
+constexpr std::chrono::milliseconds kSoon{500};
+
 class Loopback : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { listen(std::chrono::seconds(10)); }
+  void listen(std::chrono::milliseconds silence) {
+    listener.reset();
     auto started =
         Listener::start({.address = "127.0.0.1:0",
                          .attach = [this](const std::string&, const std::string&,
@@ -61,7 +72,8 @@ class Loopback : public testing::Test {
                            if (!refusal.empty()) return failure("{}", refusal);
                            host->channel = std::move(channel);
                            return std::shared_ptr<ChannelUser>(host);
-                         }});
+                         },
+                         .silence = silence});
     ASSERT_TRUE(started.ok()) << started.error().message;
     listener = std::move(started).value();
   }
@@ -130,6 +142,68 @@ TEST_F(Loopback, WhoIsRefusedLearnsWhy) {
   connect();
   ASSERT_TRUE(peer->wait([&] { return !peer->gone.empty(); }));
   EXPECT_NE(peer->gone.find(refusal), std::string::npos) << peer->gone;
+}
+
+TEST_F(Loopback, WhatCannotBeReadEndsTheStreamWithoutAWordOfTheLibrary) {
+  connect();
+  testing::internal::CaptureStderr();
+  say("\xff\xfe");  // no UTF-8
+  const bool ended = host->wait([&] { return !host->gone.empty(); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_TRUE(ended);
+  EXPECT_TRUE(host->frames.empty());
+}
+
+TEST_F(Loopback, WhoSaysNothingIsSentAway) {
+  listen(kSoon);
+  connect();
+  ASSERT_TRUE(host->wait([&] { return !host->gone.empty(); }));
+  EXPECT_EQ(host->gone, "it said nothing");
+  EXPECT_TRUE(peer->wait([&] { return !peer->gone.empty(); }));
+}
+
+TEST_F(Loopback, WhoSaysSomethingStays) {
+  listen(kSoon);
+  connect();
+  say("hello");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  say("still here");
+  ASSERT_TRUE(peer->wait([&] { return peer->frames.size() == 2; }));
+}
+
+TEST_F(Loopback, WhoConnectsWithoutAStreamIsSentAway) {
+  listen(kSoon);
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<std::uint16_t>(listener->port()))};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  pollfd ended{.fd = socket, .events = POLLIN};
+  char bytes[4096];
+  ssize_t read = 1;
+  while (read > 0 && ::poll(&ended, 1, 15000) == 1) read = ::recv(socket, bytes, sizeof bytes, 0);
+  EXPECT_LE(read, 0) << "it is still open";
+  ::close(socket);
+  connect();  // for TearDown
+}
+
+// The host reads one frame in 100 ms: the rest waits with whoever sends it, and all of it arrives in the end.
+TEST_F(Loopback, AHostThatPausesSlowsDownWhoSends) {
+  host->pause = std::chrono::milliseconds(100);
+  connect();
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 6; ++i) say(std::to_string(i));
+  ASSERT_TRUE(peer->wait([&] { return peer->frames.size() == 6; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
+  EXPECT_EQ(peer->frames[5].finished().signature(), "5");
+}
+
+TEST_F(Loopback, AStreamMayEndWhileItPauses) {
+  host->pause = std::chrono::milliseconds(700);
+  connect();
+  for (int i = 0; i < 3; ++i) say("hello");
+  ASSERT_TRUE(peer->wait([&] { return !peer->frames.empty(); }));
+  host->channel->close();
+  EXPECT_TRUE(host->wait([&] { return !host->gone.empty(); }));
 }
 
 TEST_F(Loopback, NobodyThereIsToldAtOnce) {

@@ -17,10 +17,14 @@ class MemoryLine {
  public:
   // What becomes of a frame: true, it goes on (perhaps changed); false, it is lost and the line with it.
   using Tap = std::function<bool(v1::Frame& frame, bool up)>;
+  // What arrives instead of a frame, as it is written: nothing, something else, several. What cannot be read breaks the
+  // line, as it breaks a stream of gRPC.
+  using Mangle = std::function<std::vector<std::string>(std::string bytes, bool up)>;
   using Attach = std::function<std::shared_ptr<ChannelUser>(std::shared_ptr<Channel>)>;
 
   // `dialler` and `listener` give the users of the two ends.
-  MemoryLine(const Attach& dialler, const Attach& listener, Tap tap = {}) : tap_(std::move(tap)) {
+  MemoryLine(const Attach& dialler, const Attach& listener, Tap tap = {}, Mangle mangle = {})
+      : tap_(std::move(tap)), mangle_(std::move(mangle)) {
     listener_.user = listener(listener_.channel = std::make_shared<End>(*this, listener_));
     dialler_.user = dialler(dialler_.channel = std::make_shared<End>(*this, dialler_));
     up_ = std::thread([this] { carry(dialler_, listener_, true); });
@@ -47,6 +51,7 @@ class MemoryLine {
     std::shared_ptr<ChannelUser> user;
     std::deque<Outgoing> queue;
     bool closing = false;
+    std::chrono::milliseconds pause{0};  // before more is read from the other side
   };
 
   class End final : public Channel {
@@ -66,6 +71,12 @@ class MemoryLine {
       side_->closing = true;
       line_->changed_.notify_all();
     }
+    void pause(std::chrono::milliseconds how_long) override {
+      const std::lock_guard lock(own_);
+      if (!line_) return;
+      const std::lock_guard inner(line_->mutex_);
+      side_->pause = how_long;
+    }
     void detach() {
       const std::lock_guard lock(own_);
       line_ = nullptr;
@@ -79,9 +90,12 @@ class MemoryLine {
 
   bool pass(v1::Frame frame, Side& to, bool up) {
     if (tap_ && !tap_(frame, up)) return false;
-    v1::Frame parsed;
-    if (!parsed.ParseFromString(frame.SerializeAsString())) return false;
-    to.user->received(std::move(parsed));
+    std::string bytes = frame.SerializeAsString();
+    for (const std::string& arrived : mangle_ ? mangle_(std::move(bytes), up) : std::vector{std::move(bytes)}) {
+      v1::Frame parsed;
+      if (!parsed.ParseFromString(arrived)) return false;
+      to.user->received(std::move(parsed));
+    }
     return true;
   }
 
@@ -106,6 +120,8 @@ class MemoryLine {
       }
       lock.lock();
       if (!whole) break;
+      const auto pause = std::exchange(to.pause, std::chrono::milliseconds(0));
+      if (pause.count() > 0) changed_.wait_for(lock, pause, [&] { return cut_; });
     }
     cut_ = true;
     changed_.notify_all();
@@ -115,6 +131,7 @@ class MemoryLine {
   }
 
   Tap tap_;
+  Mangle mangle_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Side dialler_;

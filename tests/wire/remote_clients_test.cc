@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "wire/answerer.h"
@@ -83,14 +84,24 @@ class RemoteClientsTest : public testing::Test {
     return answer;
   }
 
+  long heard(const std::string& words) {
+    const std::lock_guard lock(mutex);
+    return std::ranges::count(said, words);
+  }
+
   const std::vector<ClientId> three{{3}};
+  std::mutex mutex;
+  std::vector<std::string> said;
   std::shared_ptr<AddingWorkplace> place = std::make_shared<AddingWorkplace>();
   RemoteClients host{[](const std::vector<v1::Client>& clients) -> Result<std::vector<ClientId>> {
                        std::vector<ClientId> ids;
                        for (const v1::Client& client : clients) ids.push_back({client.simulated()});
                        return ids;
                      },
-                     WireEvents{}};
+                     WireEvents{.say = [this](const std::string& words) {
+                       const std::lock_guard lock(mutex);
+                       said.push_back(words);
+                     }}};
   std::unique_ptr<Answerer> answerer;
   std::unique_ptr<MemoryLine> line;
 };
@@ -251,6 +262,49 @@ TEST_F(Refused, AVectorThatIsTooLong) {
   v1::Frame chunk = chunk_of({1, std::vector<float>(10)}, 0);
   chunk.mutable_chunk()->set_size(1001);
   EXPECT_EQ(say({hello(3), chunk}), "a vector of 1001 values, want at most 1000");
+}
+
+TEST_F(Refused, WhoSpeaksBeforeItsHello) {
+  EXPECT_EQ(say({chunk_of({1, std::vector<float>(10)}, 0)}), "its first frame is not a Hello");
+}
+
+// A peer that floods is read slowly: what it sends waits at its own side, and others are served meanwhile.
+TEST_F(Refused, NotWhoFloodsButItIsSlowedDown) {
+  connect();
+  v1::Frame garbage;
+  garbage.mutable_reply()->mutable_id()->set_number(99);
+  v1::Frame greeting;
+  greeting.mutable_hello()->set_version(1);
+  auto flooder = std::make_shared<Stranger>();
+  std::shared_ptr<Channel> out;
+  std::atomic<int> read{0};
+  MemoryLine own(
+      [&](std::shared_ptr<Channel> channel) {
+        out = std::move(channel);
+        return flooder;
+      },
+      [this](std::shared_ptr<Channel> channel) { return attach(std::move(channel), "flooder"); },
+      [&](v1::Frame&, bool up) {
+        read += up ? 1 : 0;
+        return true;
+      });
+  const auto begun = std::chrono::steady_clock::now();
+  out->send({greeting});
+  for (int i = 0; i < 5000; ++i) out->send({garbage});
+  while (read < 1000) std::this_thread::sleep_for(milliseconds(1));
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_TRUE(std::holds_alternative<LocalUpdate>(train().reply)) << "the others are served";
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+  EXPECT_LE(read.load(), 1002 + 100 * passed.count());
+  EXPECT_EQ(heard("flooder sends more than it was asked for, and is read more slowly"), 1);
+}
+
+TEST_F(RemoteClientsTest, WhoAnswersWhatItIsAskedIsNeverSlowedDown) {
+  connect();
+  for (int i = 0; i < 1200; ++i) {
+    ASSERT_TRUE(std::holds_alternative<Evaluation>(host.evaluate({.client = {3}}, in(5000))));
+  }
+  EXPECT_EQ(heard("peer sends more than it was asked for, and is read more slowly"), 0);
 }
 
 TEST_F(Refused, AForgedIdOfATaskThatIsOpen) {
