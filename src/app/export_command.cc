@@ -75,6 +75,7 @@ Status write_weights(SavedRun& run, const ModelChoice& choice, bool torch_layout
   MUSTER_ASSIGN(std::vector<float> weights, run.weights(choice));
   std::vector<ParameterTensor> tensors(run.network()->tensors().begin(), run.network()->tensors().end());
   std::map<std::string, std::string> about = description_of(run, choice);
+  if (run.network()->external()) about["layout"] = kOwnLayout;
   if (torch_layout) {
     TorchNetwork torch = to_torch(*run.network(), weights);
     MUSTER_TRY(check_torch_names(torch));
@@ -109,6 +110,11 @@ Status check(const ExportArguments& arguments) {
 Status export_run(const ExportArguments& arguments, const std::string& version) {
   MUSTER_TRY(check(arguments));
   MUSTER_ASSIGN(SavedRun run, SavedRun::open(arguments.out, arguments.run));
+  if (run.network()->external() && (arguments.layout == "torch" || arguments.file.ends_with(".onnx"))) {
+    return usage_error(
+        "{}: only the clients of model.name = \"{}\" know its layers; want --layout muster and .safetensors or .npz",
+        arguments.layout == "torch" ? "--layout torch" : "--to " + arguments.file, run.recipe().model.name);
+  }
   MUSTER_ASSIGN(const std::vector<ModelChoice> models, chosen_models(run, arguments));
   for (const ModelChoice& choice : models) {
     const std::filesystem::path file = file_of(arguments, choice, arguments.all && models.size() > 1);

@@ -18,6 +18,7 @@
 #include "app/temporary_folder.h"
 #include "app/throw_away_pki.h"
 #include "deploy/cloud_run.h"
+#include "engine/simulated_federation.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -192,6 +193,8 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   if (arguments.seed) settings.push_back(fmt::format("seed={}", *arguments.seed));
   if (arguments.rounds) settings.push_back(fmt::format("rounds={}", *arguments.rounds));
   for (const std::string& setting : settings) MUSTER_TRY(apply_setting(recipe, setting));
+
+  MUSTER_TRY(check_can_simulate(recipe));
 
   MUSTER_ASSIGN(const TemporaryFolder temporary, TemporaryFolder::create());
   const std::filesystem::path folder =

@@ -56,6 +56,12 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     use_kernels(welcome.kernels(), say);
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_TRY(check_recipe(recipe));
+    if (is_external(recipe.model)) {
+      return failure(
+          "model.name = \"{}\": its clients bring a program that trains it, which `muster client` is not "
+          "(examples/python_client)",
+          recipe.model.name);
+    }
     MUSTER_ASSIGN(present->workplace,
                   make_client_workplace(recipe, threads, state.empty() ? state : state / welcome.run()));
     present->run = welcome.run();

@@ -269,6 +269,7 @@ std::uint64_t memory_bytes(const Recipe& recipe, const Parts& parts) {
 
 Result<Forecast> forecast(Recipe recipe, std::uint32_t threads) {
   MUSTER_TRY(check_recipe(recipe));
+  MUSTER_TRY(check_can_simulate(recipe));
   MUSTER_ASSIGN(Parts parts, make_parts(recipe, threads));
   const Roster& roster = parts.federation->roster();
   Forecast found{.recipe = recipe.name,

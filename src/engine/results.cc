@@ -33,10 +33,11 @@ void remove_models_from(const std::filesystem::path& folder, std::uint32_t first
 
 Status write_weights(const RunSummary& summary, const Models& models, const Network& network,
                      const std::string& preparation) {
-  const std::map<std::string, std::string> about{{"recipe", summary.recipe},
-                                                 {"signature", summary.signature},
-                                                 {"rounds", std::to_string(summary.rounds)},
-                                                 {"preparation", preparation}};
+  std::map<std::string, std::string> about{{"recipe", summary.recipe},
+                                           {"signature", summary.signature},
+                                           {"rounds", std::to_string(summary.rounds)},
+                                           {"preparation", preparation}};
+  if (network.external()) about["layout"] = kOwnLayout;
   MUSTER_TRY(write_safetensors(summary.dir / "model.safetensors", network, models.shared(), about));
   const std::uint32_t own = models.per_group() ? models.count() : 0;
   for (std::uint32_t g = 0; g < own; ++g) {

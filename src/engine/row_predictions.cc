@@ -93,6 +93,10 @@ void answer(Executor& executor, const Samples& samples, std::span<const std::uin
 }  // namespace
 
 Result<RowPredictions> predict(SavedRun& run, const PreparedRows& rows, const PredictionOptions& options) {
+  if (run.network()->external()) {
+    return usage_error("{}: only the clients of model.name = \"{}\" can run its model", run.folder().id(),
+                       run.recipe().model.name);
+  }
   const std::size_t count = rows.samples.size();
   RowPredictions result{.classes = run.network()->classes()};
   MUSTER_ASSIGN(const RowsOfModel models, choose_models(run, rows, options));

@@ -55,7 +55,10 @@ Result<SavedRun> SavedRun::open(const std::filesystem::path& out, const std::str
   auto preparation = parse_preparation(text);
   if (!preparation) return std::move(preparation).error().within(file.string());
   const auto classes = static_cast<std::uint32_t>(preparation->classes.size());
-  auto network = make_network(recipe.model, preparation->shape, classes, fusion_of(recipe.local.objective));
+  ModelOptions model = recipe.model;
+  // The file that the run began with may be gone; the run's own has the same tensors.
+  if (is_external(model)) model.path = (folder.path() / "model.safetensors").string();
+  auto network = make_network(model, preparation->shape, classes, fusion_of(recipe.local.objective));
   if (!network) return std::move(network).error().within(file.string());
   SavedRun saved(std::move(folder), std::move(recipe), std::move(*preparation), std::move(*network));
   MUSTER_TRY(saved.read_clients());

@@ -4,6 +4,14 @@
 
 namespace muster {
 
+Status check_can_simulate(const Recipe& recipe) {
+  if (!is_external(recipe.model)) return {};
+  return usage_error(
+      "model.name: \"{}\" is trained by its clients' own programs and cannot be simulated; run it with `muster cloud` "
+      "and such clients (docs/models.md)",
+      recipe.model.name);
+}
+
 Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
                                                                    SpareCores* spare, const FederatedData& data,
                                                                    const std::filesystem::path& states) {

@@ -10,6 +10,9 @@
 
 namespace muster {
 
+// Refuses what only clients with programs of their own can train.
+[[nodiscard]] Status check_can_simulate(const Recipe& recipe);
+
 // `data` is borrowed; `spare`, of LocalFederationOptions, may be null. What clients remember goes to the folder
 // `states` once there is too much of it. Fails if the network does not fit the data. Precondition: check_recipe() and
 // check_recipe_for() pass.

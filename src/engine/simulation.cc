@@ -42,6 +42,14 @@ Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRu
   return std::unique_ptr<Federation>(std::move(made));
 }
 
+// A model that only its clients can train needs such clients, and a file that is there before they are.
+Status check_external(const Recipe& recipe, const SimulationOptions& options) {
+  if (!is_external(recipe.model)) return {};
+  if (!options.federation) return check_can_simulate(recipe);
+  MUSTER_TRY(make_network(recipe.model, {}, 0));
+  return {};
+}
+
 enum class Start { kAnew, kResumed, kResumedWithSettings };
 
 Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptions& options, Start start) {
@@ -109,6 +117,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
 
 Result<RunSummary> simulate(const Recipe& recipe, const SimulationOptions& options) {
   MUSTER_TRY(check_recipe(recipe));
+  MUSTER_TRY(check_external(recipe, options));
   MUSTER_ASSIGN(RunFolder folder, options.folder.empty() ? RunFolder::create(options.out, recipe.name, recipe.seed)
                                                          : RunFolder::create_named(options.out, options.folder));
   const std::filesystem::path path = folder.path();
@@ -134,6 +143,7 @@ Result<RunSummary> resume(const std::string& run, const std::vector<std::string>
     MUSTER_TRY(apply_setting(recipe, setting));
   }
   MUSTER_TRY(check_recipe(recipe));
+  MUSTER_TRY(check_external(recipe, options));
   MUSTER_TRY(check_saved_recipe(folder.checkpoints(), recipe));
   return run_in(std::move(folder), recipe, options, settings.empty() ? Start::kResumed : Start::kResumedWithSettings);
 }

@@ -1,5 +1,8 @@
 #include "model/network.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -65,9 +68,21 @@ Network::Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr
   }
 }
 
+Network::Network(Shape input, std::uint32_t classes, std::vector<ParameterTensor> tensors, std::vector<float> initial)
+    : input_(input),
+      classes_(classes),
+      outputs_(classes),
+      parameters_(initial.size()),
+      size_(initial.size()),
+      tensors_(std::move(tensors)),
+      initial_(std::move(initial)) {
+  MUSTER_CHECK(size_ > 0, "a model without values");
+}
+
 Network::~Network() = default;
 
 ParameterRange Network::last_layer() const {
+  if (external()) return {parameters_, 0};
   std::size_t size = 0;
   for (const TensorSpec& tensor : layers_.back()->tensors()) size += tensor.trained() ? tensor.size() : 0;
   return {parameters_ - size, size};
@@ -101,11 +116,20 @@ std::uint64_t Network::fused_macs() const {
 }
 
 std::string describe_network(const Network& network) {
-  return describe_layers(network.input(), network.description());
+  if (!network.external()) return describe_layers(network.input(), network.description());
+  std::string text;
+  for (const ParameterTensor& tensor : network.tensors()) {
+    text += fmt::format("{}  {}\n", tensor.name, fmt::join(tensor.shape, " x "));
+  }
+  return text;
 }
 
 void Network::initialise(std::span<float> flat, Stream& stream) const {
   MUSTER_CHECK(flat.size() == size_, "{} floats for {} parameters", flat.size(), size_);
+  if (external()) {
+    std::ranges::copy(initial_, flat.begin());
+    return;
+  }
   // Layer by layer, trained tensors before statistics: the order of the flat vector, which the draws follow.
   std::size_t at = 0;
   for (const bool trained : {true, false}) {

@@ -37,12 +37,14 @@ struct ModelOptions {
   std::uint32_t units = 100;              // lstm
   LayerChoice layers = 2;                 // lstm: how many; layers: the list
   std::string init = "torch";             // torch | glorot | uniform
+  std::string path{};                     // external: the safetensors file of the first model
 };
 
 // A contiguous part of the flat vector.
 struct ParameterRange {
   std::size_t offset = 0;
   std::size_t size = 0;
+  bool operator==(const ParameterRange&) const = default;
 };
 
 struct ParameterTensor {
@@ -51,6 +53,7 @@ struct ParameterTensor {
   ParameterRange range;
   bool trained = true;      // false: running statistics
   bool normalises = false;  // scale, shift or statistics of a normalisation layer
+  bool operator==(const ParameterTensor&) const = default;
 };
 
 // One layer of a network. Layers exist only while a network is built and compiled; nothing virtual runs in a step.
@@ -60,12 +63,16 @@ class Network {
  public:
   Network(Shape input, std::uint32_t classes, std::vector<std::unique_ptr<Layer>> layers, std::string init,
           std::vector<LayerFace> faces = {});
+  // One whose layers only its clients know: tensors that tile the flat vector, which begins as `initial`.
+  Network(Shape input, std::uint32_t classes, std::vector<ParameterTensor> tensors, std::vector<float> initial);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] Shape input() const { return input_; }
   [[nodiscard]] std::uint32_t classes() const { return classes_; }
+  // Without layers: it can be sent, merged and saved here, but not run. Its named ranges are empty, its work is 0.
+  [[nodiscard]] bool external() const { return layers_.empty(); }
   // 1 output with sigmoid cross-entropy (lstm on two classes), else one per class with softmax cross-entropy.
   [[nodiscard]] std::uint32_t outputs() const { return outputs_; }
 
@@ -92,7 +99,8 @@ class Network {
   // What it computes, layer by layer as a recipe would write it, the classifier included.
   [[nodiscard]] std::span<const LayerFace> description() const { return faces_; }
 
-  // Fills the flat vector (size() floats) by the network's initialisation rule; statistics get mean 0, variance 1.
+  // Fills the flat vector (size() floats) by the network's initialisation rule; statistics get mean 0, variance 1. An
+  // external one always begins as its file has it.
   void initialise(std::span<float> flat, Stream& stream) const;
 
   [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
@@ -108,11 +116,12 @@ class Network {
   std::vector<LayerFace> faces_;
   std::vector<ParameterTensor> tensors_;
   std::string init_;
+  std::vector<float> initial_;  // of an external one
 };
 
 // Builds the network that the options name; with a fusion, its variant that joins the features of two extractors (see
 // fusion_split.h). Errors name the key, the value and what is accepted, e.g. an image too small for the kernel, or a
-// recurrent network on data that is not a sequence.
+// recurrent network on data that is not a sequence. Reads the file of an external one, whatever the data are.
 [[nodiscard]] Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input,
                                                                   std::uint32_t classes,
                                                                   std::optional<Fusion> fusion = {});
@@ -121,7 +130,7 @@ class Network {
 // finds something to join.
 [[nodiscard]] Status check_model(const ModelOptions& options, std::optional<Fusion> fusion = {});
 
-// A table of the layers with the shapes between them and their parameters.
+// A table of the layers with the shapes between them and their parameters; of an external one its tensors.
 [[nodiscard]] std::string describe_network(const Network& network);
 
 struct ModelEntry {
@@ -130,5 +139,7 @@ struct ModelEntry {
   std::vector<std::string> keys;
 };
 [[nodiscard]] std::vector<ModelEntry> model_catalogue();
+// The options name a model whose layers only its clients know.
+[[nodiscard]] bool is_external(const ModelOptions& options);
 
 }  // namespace muster

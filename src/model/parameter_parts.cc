@@ -39,10 +39,13 @@ ParameterRanges tensors_that(const Network& network, const Belongs& belongs) {
 ParameterRanges part_of(const Network& network, const std::string& name) {
   if (name == "head") return in_order({network.last_layer()});
   if (name == "classifier") return in_order({network.classifier()});
+  if (name == "body" && network.external()) return {};  // all but nothing
   if (name == "body") return all_but(network, in_order({network.last_layer()}));
   if (name == "all") return {{0, network.size()}};
   if (name == "norm") return tensors_that(network, [](const ParameterTensor& tensor) { return tensor.normalises; });
-  return tensors_that(network, [&](const ParameterTensor& tensor) { return belongs_to(tensor, name); });
+  return tensors_that(network, [&](const ParameterTensor& tensor) {
+    return belongs_to(tensor, name) || (network.external() && tensor.name == name);
+  });
 }
 
 std::vector<std::string> layer_names(const Network& network) {
@@ -55,6 +58,10 @@ std::vector<std::string> layer_names(const Network& network) {
 }
 
 Error no_such_part(const Network& network, const std::string& name, const std::string& key) {
+  if (network.external()) {
+    return usage_error("{}: \"{}\" is no part of an external model; want all, or what names of tensors begin with: {}",
+                       key, name, fmt::join(layer_names(network), ", "));
+  }
   if (name == "norm") return usage_error("{}: \"norm\" has no effect: the network has no normalisation layer", key);
   if (name == "body") return usage_error("{}: \"body\" has no effect: the network has one layer, its head", key);
   std::vector<std::string> accepted;

@@ -2,16 +2,21 @@
 // to a network. Parameter counts follow the papers.
 #include <fmt/format.h>
 
+#include "base/finite.h"
 #include "model/fusion_split.h"
 #include "model/layer.h"
 #include "model/lowering.h"
 #include "model/model_defaults.h"
 #include "model/network.h"
 #include "model/resolve.h"
+#include "model/tensor_file.h"
 #include "model/zoo_spatial.h"
 
 namespace muster {
 namespace {
+
+constexpr char kExternal[] = "external";
+constexpr std::uint64_t kMostExternal = std::uint64_t{1} << 30;  // as of networks whose layers are known
 
 Status check_hidden(std::span<const std::uint32_t> hidden) {
   constexpr std::size_t kMaxLayers = 64;
@@ -56,6 +61,11 @@ Result<LayerList> as_written(const ModelOptions& options, Shape) {
   return options.layers.list;
 }
 
+// Only its clients know its layers.
+Result<LayerList> write_nothing(const ModelOptions&, Shape) {
+  return usage_error("model.name: \"{}\" has no layers here", kExternal);
+}
+
 using Writer = Result<LayerList> (*)(const ModelOptions&, Shape);
 
 struct Entry {
@@ -92,6 +102,10 @@ const std::vector<Entry>& entries() {
         "one's own: the layers that model.layers lists, and a dense layer to the classes",
         {"layers", "init"}},
        as_written},
+      {{kExternal,
+        "the clients' own, which they alone can train and score: any tensors, as model.path has them",
+        {"path"}},
+       write_nothing},
   };
   return list;
 }
@@ -120,8 +134,21 @@ ModelOptions with_defaults(ModelOptions options) {
   return options;
 }
 
+bool is_external(const ModelOptions& options) {
+  return options.name == kExternal;
+}
+
 Status check_model(const ModelOptions& options, std::optional<Fusion> fusion) {
   MUSTER_ASSIGN(const Entry* entry, find_entry(options));
+  if (is_external(options) && options.path.empty()) {
+    return usage_error("model.path: missing; model.name = \"{}\" wants the first model as a safetensors file",
+                       kExternal);
+  }
+  if (is_external(options) && fusion) {
+    return usage_error("local.objective: \"fusion\" joins layers, which only the clients of model.name = \"{}\" know",
+                       kExternal);
+  }
+  if (is_external(options)) return {};
   const LayerChoice& layers = options.layers;
   std::vector<LayerSpec> specs;
   if (entry->write == as_written) {
@@ -141,8 +168,26 @@ Status check_model(const ModelOptions& options, std::optional<Fusion> fusion) {
   return check_hidden(options.hidden);
 }
 
+namespace {
+
+Result<std::shared_ptr<const Network>> read_external(const ModelOptions& options, Shape input, std::uint32_t classes) {
+  MUSTER_TRY(check_model(options));
+  auto file = read_tensor_file(options.path, kMostExternal);
+  if (!file) return std::move(file).error().within("model.path");
+  if (file->values.empty()) return failure("model.path: {}: holds no values", options.path);
+  for (const ParameterTensor& tensor : file->tensors) {
+    if (!all_finite(std::span(file->values).subspan(tensor.range.offset, tensor.range.size))) {
+      return failure("model.path: {}: tensor '{}' has a value that is not finite", options.path, tensor.name);
+    }
+  }
+  return std::make_shared<const Network>(input, classes, std::move(file->tensors), std::move(file->values));
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Network>> make_network(const ModelOptions& options, Shape input, std::uint32_t classes,
                                                     std::optional<Fusion> fusion) {
+  if (is_external(options)) return read_external(options, input, classes);
   if (classes < 2) return usage_error("model: {} classes in the data, want >= 2", classes);
   if (input.size() == 0) return usage_error("model: the data's samples are empty");
   if (options.init != "torch" && options.init != "glorot" && options.init != "uniform") {

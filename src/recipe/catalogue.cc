@@ -55,7 +55,7 @@ Result<std::vector<CatalogueStage>> catalogue() {
   stages.push_back({"data", data_sources()});
   stages.push_back({"partitions", partitions()});
   stages.push_back(stage_of("models", "model.name", model_catalogue()));
-  // Most networks share a key that no condition names.
+  // In the order in which the network lists them.
   for (CatalogueEntry& entry : stages.back().entries) entry.keys = find_entry(model_catalogue(), entry.name)->keys;
 
   CatalogueStage profiles{.name = "profile", .entries = {}};

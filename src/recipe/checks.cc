@@ -1,6 +1,7 @@
 // Does a recipe make sense before any data are read? Values, keys without effect, and combinations that cannot work.
 #include <algorithm>
 
+#include "model/parameter_parts.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 #include "recipe/recipe.h"
@@ -330,6 +331,54 @@ Status check_data_effects(const Recipe& recipe) {
   return {};
 }
 
+// Nobody here knows how long it takes to train a sample of an external model.
+Status check_external_time(const Recipe& r) {
+  if (prices_chains(r) && !r.cost.sample_mflop) {
+    return usage_error(
+        "cost.sample-mflop: not set, and model.name = \"{}\" does not tell what a sample costs; want a number",
+        r.model.name);
+  }
+  if (r.budget && r.cost.model == CostOptions{}.model) {
+    return usage_error(
+        "budget: {}, but cost.model = \"{}\" cannot tell how long clients train a model.name = \"{}\"; want "
+        "cost.model = \"group-operations\" | \"chain\", or target-accuracy",
+        *r.budget, r.cost.model, r.model.name);
+  }
+  return {};
+}
+
+// Does anything ask for layers that only the clients know, or for a model that only they can run?
+Status check_external(const Recipe& r) {
+  if (!is_external(r.model)) return {};
+  const auto refused = [&](const char* key, const std::string& value, const char* why) {
+    return usage_error("{}: {} does not go with model.name = \"{}\": {}", key, value, r.model.name, why);
+  };
+  const auto first = [](const std::vector<std::string>& words) { return fmt::format("\"{}\"", words.front()); };
+  constexpr char kClientsKnow[] = "which layers it has, only its clients know; let them do it by themselves";
+  if (!r.local.personal.empty()) return refused("local.personal", first(r.local.personal), kClientsKnow);
+  if (!r.local.freeze.empty()) return refused("local.freeze", first(r.local.freeze), kClientsKnow);
+  for (const std::string& part : r.aggregation.shared) {
+    if (part != "all" && find_entry(part_words(), part)) {
+      return refused("aggregation.shared", fmt::format("\"{}\"", part),
+                     "which layers it has, only its clients know; want names of tensors, or what they begin with");
+    }
+  }
+  if (seeds_models(r)) {
+    return refused("grouping.method", fmt::format("\"{}\"", r.grouping.method),
+                   "it begins with a model drawn for every group, and model.path has one");
+  }
+  if (told_by(r) == ProfileGives::kProbabilities || tells_weights(r) || r.profile.variance) {
+    return refused("profile.kind", fmt::format("\"{}\"", r.profile.kind),
+                   "it is about layers, which only the clients know; want label-histogram | update-direction | none");
+  }
+  const EvaluationEntry* const target = find_entry(evaluation_targets(), r.evaluation.on);
+  if (target && target->global) {
+    return refused("evaluation.on", fmt::format("\"{}\"", r.evaluation.on),
+                   "only its clients can run it; want \"clients\"");
+  }
+  return check_external_time(r);
+}
+
 Status check_simulated_time(const Recipe& r) {
   MUSTER_TRY(check_cost(r.cost, r.local.objective.name));
   if (prices_chains(r) && !trains_in_sequence(r) && forms_groups(r)) {
@@ -355,6 +404,7 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_models(r));
   MUSTER_TRY(check_local(r));
   MUSTER_TRY(check_data(r));
+  MUSTER_TRY(check_external(r));
   return check_simulated_time(r);
 }
 

@@ -83,7 +83,8 @@ bool keeps_parts_in_clients(const Recipe& recipe) {
 }
 
 bool scores_clients_apart(const Recipe& recipe) {
-  return keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe) || recipe.local.fine_tune.has_value();
+  return keeps_models_in_clients(recipe) || keeps_parts_in_clients(recipe) || recipe.local.fine_tune.has_value() ||
+         is_external(recipe.model);
 }
 
 bool merges_into_one(const Recipe& recipe) {

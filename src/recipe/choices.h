@@ -70,7 +70,8 @@ template <typename Entries>
 [[nodiscard]] bool keeps_models_per_group(const Recipe& recipe);   // also where every client is its own group
 [[nodiscard]] bool keeps_models_in_clients(const Recipe& recipe);  // every client its own, the server none
 [[nodiscard]] bool keeps_parts_in_clients(const Recipe& recipe);   // beside what they share: a part, or a model more
-// Clients are scored with models that the server does not have: their own, or with a part of their own, or tuned.
+// Clients are scored with models that the server does not have: their own, or with a part of their own, or tuned; or
+// with one that only they can run.
 [[nodiscard]] bool scores_clients_apart(const Recipe& recipe);
 [[nodiscard]] bool merges_into_one(const Recipe& recipe);  // everybody shares one model, which the server merges
 [[nodiscard]] bool optimizer_has_state(const Recipe& recipe);

@@ -221,8 +221,15 @@ void add_model(std::vector<Key>& keys) {
   model.add("layers", &M::layers, layer_choice(), "how many recurrent layers, or the layers of a network of one's own")
       .otherwise("2 for lstm; of layers a list must be given")
       .only(model_key("layers"));
+  model
+      .add("path", &M::path, any_text(),
+           "safetensors file of the first model, beside the recipe or in the working folder")
+      .otherwise("must be given")
+      .only(model_key("path"));
   model.add("init", &M::init, one_of({"torch", "glorot", "uniform"}), "how parameters are initialised")
-      .only(model_key("init"));
+      .only(unless(
+          "model.name = \"external\"", [](const Recipe& r) { return is_external(r.model); },
+          [](const Recipe& r) { return fmt::format("model.name = \"{}\"", r.model.name); }));
 }
 
 // How a recipe says that models stay in their clients.

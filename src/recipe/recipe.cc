@@ -154,6 +154,7 @@ void resolve_path(Recipe& recipe, const char* key, std::string& path, const std:
 void resolve_paths(Recipe& recipe, const std::filesystem::path& beside) {
   resolve_path(recipe, "data.path", recipe.data.path, beside);
   resolve_path(recipe, "data.embedding", recipe.data.embedding, beside);
+  resolve_path(recipe, "model.path", recipe.model.path, beside);
 }
 
 }  // namespace

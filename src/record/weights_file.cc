@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "model/tensor_file.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -19,10 +20,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "both formats hold little-endian numbers");
 
-using nlohmann::json;
-
-constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
-constexpr std::uint32_t kHeaderLevels = 3;              // the header, a tensor, its shape
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::string_view kLayout =
     "dense [in][out]; convolution [kernel height][kernel width][in channels][out channels]; "
@@ -137,23 +134,6 @@ class ZipParts {
   std::uint64_t offset_ = 0;
 };
 
-// The two numbers of "data_offsets", if they are that.
-bool take_offsets(const json& value, std::uint64_t& begin, std::uint64_t& end) {
-  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned()) {
-    return false;
-  }
-  begin = value[0].get<std::uint64_t>();
-  end = value[1].get<std::uint64_t>();
-  return begin <= end;
-}
-
-bool same_shape(const json& value, std::span<const std::uint32_t> shape) {
-  return value.is_array() &&
-         std::equal(value.begin(), value.end(), shape.begin(), shape.end(), [](const json& a, std::uint32_t b) {
-           return a.is_number_unsigned() && a.get<std::uint64_t>() == b;
-         });
-}
-
 }  // namespace
 
 Status write_safetensors(const std::filesystem::path& path, std::span<const ParameterTensor> tensors,
@@ -188,64 +168,34 @@ Status write_npz(const std::filesystem::path& path, std::span<const ParameterTen
   return write_file(path, *parts);
 }
 
-Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes,
-                                             std::span<const ParameterTensor> tensors) {
-  std::uint64_t header_bytes = 0;
-  if (bytes.size() < sizeof header_bytes) return failure("truncated: {} bytes are no safetensors file", bytes.size());
-  std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
-  bytes = bytes.subspan(sizeof header_bytes);
-  if (header_bytes > kMaxHeaderBytes) return failure("a header of {} bytes, want <= {}", header_bytes, kMaxHeaderBytes);
-  if (header_bytes > bytes.size())
-    return failure("truncated: a header of {} bytes, {} left", header_bytes, bytes.size());
-  const auto text = bytes.first(header_bytes);
-  const auto data = bytes.subspan(header_bytes);
-  auto parsed = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kHeaderLevels);
-  if (!parsed) return std::move(parsed).error().within("the header");
-  const json& header = *parsed;
-  if (!header.is_object()) return failure("the header is not a JSON object");
+namespace {
 
-  for (auto entry = header.begin(); entry != header.end(); ++entry) {
-    const std::string& name = entry.key();
-    const auto has_name = [&](const ParameterTensor& tensor) { return tensor.name == name; };
-    if (name != kMetadata && std::none_of(tensors.begin(), tensors.end(), has_name)) {
-      return failure("holds a tensor '{}' that the network does not have", name);
+Result<std::vector<float>> in_order_of(std::span<const ParameterTensor> tensors, const TensorFile& file) {
+  for (const ParameterTensor& held : file.tensors) {
+    if (std::ranges::find(tensors, held.name, &ParameterTensor::name) == tensors.end()) {
+      return failure("holds a tensor '{}' that the network does not have", held.name);
     }
   }
-  std::size_t values = 0;
-  for (const ParameterTensor& tensor : tensors) values = std::max(values, tensor.range.offset + tensor.range.size);
-  std::vector<float> flat(values);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  std::vector<float> flat(file.values.size());
   for (const ParameterTensor& tensor : tensors) {
-    const auto found = header.find(tensor.name);
-    if (found == header.end()) return failure("holds no tensor '{}'", tensor.name);
-    const json& entry = *found;
-    if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets")) {
-      return failure("tensor '{}' has no dtype, shape or data_offsets", tensor.name);
+    const auto held = std::ranges::find(file.tensors, tensor.name, &ParameterTensor::name);
+    if (held == file.tensors.end()) return failure("holds no tensor '{}'", tensor.name);
+    if (held->shape != tensor.shape) {
+      return failure("tensor '{}' has the shape [{}], the network wants [{}]", tensor.name, fmt::join(held->shape, ","),
+                     fmt::join(tensor.shape, ","));
     }
-    if (entry["dtype"] != "F32") {
-      return failure("tensor '{}' has the type {}, want \"F32\"", tensor.name, json_text(entry["dtype"]).substr(0, 20));
-    }
-    if (!same_shape(entry["shape"], tensor.shape)) {
-      return failure("tensor '{}' has the shape {}, the network wants [{}]", tensor.name,
-                     json_text(entry["shape"]).substr(0, 60), fmt::join(tensor.shape, ","));
-    }
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    if (!take_offsets(entry["data_offsets"], begin, end) || end > data.size() || end - begin != bytes_of(tensor)) {
-      return failure("tensor '{}' has data_offsets that do not cover {} of the {} bytes of values", tensor.name,
-                     bytes_of(tensor), data.size());
-    }
-    if (end > begin) std::memcpy(flat.data() + tensor.range.offset, data.data() + begin, end - begin);
-    ranges.emplace_back(begin, end);
-  }
-  if (data.size() != values * sizeof(float)) {
-    return failure("holds {} bytes of values, the network wants {}", data.size(), values * sizeof(float));
-  }
-  std::sort(ranges.begin(), ranges.end());
-  for (std::size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].first < ranges[i - 1].second) return failure("two tensors overlap at byte {}", ranges[i].first);
+    std::ranges::copy(std::span(file.values).subspan(held->range.offset, held->range.size),
+                      flat.begin() + static_cast<std::ptrdiff_t>(tensor.range.offset));
   }
   return flat;
+}
+
+}  // namespace
+
+Result<std::vector<float>> parse_safetensors(std::span<const std::uint8_t> bytes,
+                                             std::span<const ParameterTensor> tensors) {
+  MUSTER_ASSIGN(const TensorFile file, parse_tensor_file(bytes));
+  return in_order_of(tensors, file);
 }
 
 Status write_safetensors(const std::filesystem::path& path, const Network& network, std::span<const float> flat,
@@ -259,13 +209,8 @@ Status write_npz(const std::filesystem::path& path, const Network& network, std:
 }
 
 Result<std::vector<float>> read_safetensors(const std::filesystem::path& path, const Network& network) {
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown)) {
-    return failure("{}: not a file", path.string());
-  }
-  const std::uint64_t limit = 8 + kMaxHeaderBytes + std::uint64_t{network.size()} * sizeof(float);
-  MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path, limit));
-  auto flat = parse_safetensors(bytes, network.tensors());
+  MUSTER_ASSIGN(const TensorFile file, read_tensor_file(path, network.size()));
+  auto flat = in_order_of(network.tensors(), file);
   if (!flat) return std::move(flat).error().within(path.string());
   return flat;
 }

@@ -14,6 +14,9 @@
 
 namespace muster {
 
+// The "layout" of a model whose layers only its clients know.
+inline constexpr char kOwnLayout[] = "the clients' own";
+
 // `flat` has network.size() values; statistics are written too. `metadata` goes into the header as it is, next to
 // "layout", which gives the order of axes unless `metadata` does. The file is written whole or not at all.
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, const Network& network,

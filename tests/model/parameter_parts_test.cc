@@ -5,12 +5,6 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-
-// For testing::ElementsAre.
-bool operator==(const ParameterRange& a, const ParameterRange& b) {
-  return a.offset == b.offset && a.size == b.size;
-}
-
 namespace {
 
 using testing::ElementsAre;
@@ -49,6 +43,24 @@ TEST(ParameterParts, ALayerIsItsTensors) {
   const auto network = small_mlp();
   const std::string second = network->tensors()[2].name;
   EXPECT_THAT(found(*network, {second.substr(0, second.find('.'))}), ElementsAre(ParameterRange{20, 24}));
+}
+
+TEST(ParameterParts, OfAnExternalModelTheyAreTensorsByName) {
+  const std::vector<ParameterTensor> tensors{{.name = "body.0.w", .shape = {4}, .range = {0, 4}},
+                                             {.name = "body.1.w", .shape = {2}, .range = {4, 2}},
+                                             {.name = "out", .shape = {3}, .range = {6, 3}}};
+  const Network network({1, 1, 2}, 3, tensors, std::vector<float>(9));
+  EXPECT_THAT(found(network, {"body.1"}), ElementsAre(ParameterRange{4, 2}));
+  EXPECT_THAT(found(network, {"body.0.w", "out"}), ElementsAre(ParameterRange{0, 4}, ParameterRange{6, 3}));
+  EXPECT_THAT(found(network, {"all"}), ElementsAre(ParameterRange{0, 9}));
+  for (const char* word : {"head", "body", "classifier", "norm", "b"}) {
+    const auto refused = parts_of(network, Names{word}, "aggregation.shared");
+    ASSERT_FALSE(refused.ok()) << word;
+    EXPECT_EQ(refused.error().message,
+              std::string("aggregation.shared: \"") + word +
+                  "\" is no part of an external model; want all, or what names of tensors begin with: body.0, body.1, "
+                  "out");
+  }
 }
 
 TEST(ParameterParts, NormIsScaleShiftAndStatistics) {
