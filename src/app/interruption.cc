@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 
 namespace muster {
 namespace {
@@ -11,11 +12,10 @@ namespace {
 std::atomic<bool> interrupted{false};
 std::atomic<int> interrupted_by{0};  // the first signal
 std::atomic<bool> of_a_job{false};
-std::atomic<bool> noted{true};
+std::atomic<const char*> said{nullptr};
 
 extern "C" void on_interrupt(int signal_number) {
   if (signal_number == SIGUSR1 && interrupted) return;  // a warning may come more than once
-  static const char note[] = "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
   if (interrupted.exchange(true)) {
     std::signal(signal_number, SIG_DFL);
     std::raise(signal_number);
@@ -24,14 +24,15 @@ extern "C" void on_interrupt(int signal_number) {
   interrupted_by = signal_number;
   // A launcher also signals the processes that are left when one has died, and ends them a moment later.
   if (of_a_job) return;
-  if (!noted) return;
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, sizeof note - 1);
+  const char* const note = said;
+  if (!note) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, note, std::strlen(note));
 }
 
 }  // namespace
 
-const std::atomic<bool>& catch_interruptions(bool note) {
-  noted = note;
+const std::atomic<bool>& catch_interruptions(const char* note) {
+  said = note;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   std::signal(SIGUSR1, on_interrupt);

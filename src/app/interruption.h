@@ -5,10 +5,15 @@
 
 namespace muster {
 
+// What is said on stderr when the first signal comes: by a run, and by a process that takes part in one.
+inline constexpr char kFinishingRound[] =
+    "\nmuster: finishing this round, then saving; press Ctrl-C again to stop at once\n";
+inline constexpr char kLeavingRun[] =
+    "\nmuster: leaving the run once the work at hand is done; press Ctrl-C again to stop at once\n";
+
 // From now on SIGINT, SIGTERM and SIGUSR1 are caught; the flag, which lives as long as the program, is set by the
-// first.
-// `note`: whether that is said on stderr.
-[[nodiscard]] const std::atomic<bool>& catch_interruptions(bool note = true);
+// first. `note`: one of the above; null: nothing is said.
+[[nodiscard]] const std::atomic<bool>& catch_interruptions(const char* note = kFinishingRound);
 // The same, from the beginning of a process that a launcher started as the first of several: nothing is said when a
 // signal comes, for it may mean that another of them has died.
 void catch_interruptions_of_job();

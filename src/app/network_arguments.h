@@ -42,7 +42,8 @@ struct NetworkArguments {
   // First of all: how this process speaks from now on, and that it ends well when it is interrupted.
   [[nodiscard]] const std::atomic<bool>& begin(const std::string& role) const {
     if (json_log) log_as_json(role);
-    return catch_interruptions(!json_log);
+    if (json_log) return catch_interruptions(nullptr);
+    return catch_interruptions(role == "cloud" ? kFinishingRound : kLeavingRun);
   }
 
   // How the command of a peer ends: one that was interrupted says so by its exit status, and has not failed.

@@ -133,6 +133,18 @@ TEST_F(WatchedFederation, StoppedPeersHaveNotFailed) {
   EXPECT_EQ(log("edge").back()["level"], "info");
 }
 
+// An edge has no round to finish, and nothing to save.
+TEST_F(WatchedFederation, StoppedPeersSayWhatTheyDo) {
+  auto edge = BackgroundProcess::start({MUSTER_BINARY, "edge", "--cloud", "127.0.0.1:1", "--listen", "127.0.0.1:0",
+                                        "--announce", at("edge").string(), "--insecure"},
+                                       at("edge.log"));
+  ASSERT_TRUE(edge.ok());
+  (void)announced("edge");
+  ::kill(edge->id(), SIGTERM);
+  EXPECT_EQ(edge->wait(20), 143);
+  EXPECT_THAT(content("edge.log"), HasSubstr("muster: leaving the run once the work at hand is done"));
+}
+
 TEST_F(WatchedFederation, ErrorsAreInTheLogToo) {
   const Finished lost = muster({"edge", "--cloud", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--insecure", "--patience",
                                 "0.1", "--quiet", "--log-json"});
