@@ -117,11 +117,4 @@ std::string python_of_the_page(std::size_t n) {
   return page.substr(begin, page.find("```", begin) - begin);
 }
 
-std::string python_with(const std::string& modules) {
-  for (const std::string python : {"/usr/bin/python3", "python3"}) {
-    if (std::system((python + " -c 'import " + modules + "' > /dev/null 2>&1").c_str()) == 0) return python;
-  }
-  return {};
-}
-
 }  // namespace muster

@@ -33,7 +33,5 @@ std::vector<float> own_logits(const std::shared_ptr<const Network>& network, std
 
 // The n-th block of Python on the page, counted from 0.
 std::string python_of_the_page(std::size_t n);
-// An interpreter that has these modules ("torch, numpy"); "" if there is none.
-std::string python_with(const std::string& modules);
 
 }  // namespace muster

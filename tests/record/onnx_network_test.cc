@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "python_with.h"
 #include "record/exported_networks.h"
 #include "record/protobuf_fields.h"
 #include "record/weights_file.h"

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "python_with.h"
 #include "record/exported_networks.h"
 #include "record/weights_file.h"
 #include "scratch_folder.h"
