@@ -73,7 +73,9 @@ Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const Gro
     GroupAnswer answer = clients_.train_group(ask, deadline);
     if (answer.lost && std::chrono::steady_clock::now() < deadline) continue;
     for (std::size_t i = 0; i < answer.update.members.size(); ++i) {
-      if (answer.bases[i] != StateVersion{}) book_.used(answer.update.members[i].client, answer.bases[i]);
+      const ClientId member = answer.update.members[i].client;
+      const bool asked = std::ranges::find(task.members, member) != task.members.end();
+      if (asked && answer.bases[i].round != 0) book_.used(member, answer.bases[i]);
     }
     return std::move(answer.update);
   }
@@ -125,7 +127,14 @@ Status EdgeFederation::do_train(const RoundCall& call, std::span<const GroupTask
   MUSTER_TRY(in_order<GroupUpdate>(
       waiting_, static_cast<std::uint32_t>(pieces.size()),
       [&](std::uint32_t, std::uint32_t i) { return train_group(call, pieces[i], shared, until, {}); },
-      [&](std::uint32_t, GroupUpdate& update) { cut.accept(update); }));
+      [&](std::uint32_t i, GroupUpdate& update) {
+        // Before it is put together with others: who is wrong is dropped alone.
+        const GroupTask& piece = pieces[i];
+        if (const auto fault = fault_of(update, piece.group, piece.members, roster(), network(), call.own_models)) {
+          drop_all(piece.group, piece.members, *fault, update);
+        }
+        cut.accept(update);
+      }));
   if (options_.group_quorum <= 0) return {};
   const auto answered = static_cast<std::size_t>(
       std::ranges::count_if(held, [](const GroupUpdate& update) { return !update.members.empty(); }));

@@ -20,6 +20,7 @@ struct DeploymentShape {
   std::filesystem::path states = {};  // empty: in memory
   EdgeFederationOptions federation = {};
   MemoryLine::Tap tap = {};        // of the lines to clients
+  MemoryLine::Tap edge_tap = {};   // of the lines from edges to the cloud
   MemoryLine::Mangle mangle = {};  // of all lines
 };
 
@@ -37,7 +38,7 @@ class DeploymentInMemory {
     cloud_->begin(std::move(run));
     for (std::uint32_t e = 0; e < shape_.edges; ++e) {
       const std::lock_guard lock(mutex_);
-      edges_.push_back(std::make_unique<Edge>(*cloud_, shape_.mangle));
+      edges_.push_back(std::make_unique<Edge>(*cloud_, shape_.edge_tap, shape_.mangle));
     }
     const std::uint32_t processes = std::min(shape_.processes, count);
     for (std::uint32_t p = 0; p < processes; ++p) {
@@ -113,8 +114,9 @@ class DeploymentInMemory {
   }
 
   struct Edge {
-    Edge(RemoteClients& to, MemoryLine::Mangle between)
+    Edge(RemoteClients& to, MemoryLine::Tap heard, MemoryLine::Mangle between)
         : cloud(to),
+          tap(std::move(heard)),
           mangle(std::move(between)),
           clients(edge_admission(),
                   WireEvents{.presence = [this](const auto& came, const auto& went) { up->presence(came, went); }}),
@@ -128,7 +130,7 @@ class DeploymentInMemory {
           [this](std::shared_ptr<Channel> channel) {
             return cloud.attach(std::move(channel), "edge", true, [](const v1::Client&) { return true; });
           },
-          MemoryLine::Tap{}, mangle);
+          tap, mangle);
     }
     ~Edge() {
       clients.finish("");
@@ -136,6 +138,7 @@ class DeploymentInMemory {
       up.reset();
     }
     RemoteClients& cloud;
+    MemoryLine::Tap tap;
     MemoryLine::Mangle mangle;
     RemoteClients clients;
     std::unique_ptr<Answerer> up;
