@@ -1,38 +1,84 @@
-// Whatever a peer sends, in any order: to the side that is dialled, while it waits for an answer, and to the side that
-// dials. The input is a list of frames, each with a length of two bytes; the first byte says to which side, and whether
-// an ask is open.
-#include <memory>
-#include <thread>
+// Whatever a peer sends, in any order: to the side that is dialled, where an ask of every kind waits for its answer,
+// and to the side that dials. All on one thread, so that an input always does the same: whoever would wait reads the
+// input instead. What is accepted is within its bounds; what is said of a peer is one line; nothing of it stays when it
+// is gone.
+#include <pthread.h>
 
+#include <cerrno>
+#include <functional>
+#include <memory>
+
+#include "base/check.h"
+#include "data/shown_text.h"
+#include "frame_list.h"
 #include "wire/answerer.h"
 #include "wire/remote_clients.h"
 
 namespace muster {
 namespace {
 
+std::function<void()> instead_of_waiting;
+
+}  // namespace
+}  // namespace muster
+
+// All waiting with a deadline ends here. In place of the C library's.
+extern "C" int pthread_cond_clockwait(pthread_cond_t*, pthread_mutex_t* mutex, clockid_t, const timespec*) {
+  if (muster::instead_of_waiting) {
+    pthread_mutex_unlock(mutex);
+    std::exchange(muster::instead_of_waiting, {})();
+    pthread_mutex_lock(mutex);
+  }
+  return ETIMEDOUT;
+}
+
+namespace muster {
+namespace {
+
+constexpr std::uint64_t kMostValues = 64;
+
 class DeafChannel final : public Channel {
  public:
-  void send(Outgoing) override {}
+  void send(Outgoing outgoing) override { replies_ += outgoing.frame.has_reply() ? 1 : 0; }
   void close() override {}
+  std::size_t replies_ = 0;
 };
 
-class EmptyWorkplace final : public Workplace {
+void check_line(const std::string& line) {
+  MUSTER_CHECK(shown_text(line) == line && line.size() < 2000, "said {}", shown_text(line));
+}
+
+// Does what it is asked with what it is sent.
+class EchoingWorkplace final : public Workplace {
  public:
-  Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory&, std::chrono::milliseconds) override {
-    return TrainAnswer{Dropped{task.client, DropReason::kNoSamples}};
+  Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory& memory, std::chrono::milliseconds) override {
+    return TrainAnswer{LocalUpdate{.client = task.client,
+                                   .model = {task.model.begin(), task.model.end()},
+                                   .payload = {task.broadcast.begin(), task.broadcast.end()},
+                                   .samples = 1,
+                                   .steps = memory.keep.size()}};
   }
   Result<ProfileReply> profile(const ProfileTask& task, const std::optional<Memory>&,
                                std::chrono::milliseconds) override {
-    return ProfileReply{Dropped{task.client, DropReason::kNoSamples}};
+    MUSTER_CHECK(task.models.values.size() == task.models.count() * task.models.width, "uneven models");
+    return ProfileReply{
+        ClientProfile{.vector = {task.models.values.begin(), task.models.values.end()}, .labels = {1, 2}}};
   }
   Result<EvaluateReply> evaluate(const EvaluateTask& task, const std::optional<Memory>&,
                                  std::chrono::milliseconds) override {
-    return EvaluateReply{Dropped{task.client, DropReason::kNoSamples}};
+    if (task.model.empty()) return failure("no model\x07 to score");
+    return EvaluateReply{Evaluation{.samples = task.model.size()}};
   }
-  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask& task, std::span<const Memory>,
+  Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task, std::span<const Memory> memories,
                                   std::chrono::milliseconds) override {
+    MUSTER_CHECK(!task.members.empty() && memories.size() == task.members.size(), "members and memories");
+    MUSTER_CHECK(task.epochs.empty() || task.epochs.size() == task.members.size(), "members and epochs");
     GroupAnswer answer;
-    for (const ClientId member : task.members) answer.update.dropped.push_back({member, DropReason::kNoSamples});
+    answer.update.model = {call.models[0].begin(), call.models[0].end()};
+    for (const ClientId member : task.members) {
+      answer.update.members.push_back({.client = member, .visits = 1});
+      answer.bases.push_back({});
+    }
     return answer;
   }
 };
@@ -40,60 +86,98 @@ class EmptyWorkplace final : public Workplace {
 Result<std::vector<ClientId>> admit(const std::vector<v1::Client>& clients) {
   std::vector<ClientId> ids;
   for (const v1::Client& client : clients) {
-    if (client.simulated() >= 8) return usage_error("client {}: want 0 to 7", client.simulated());
+    if (!client.has_simulated() || client.simulated() >= 8) return usage_error("want clients 0 to 7");
     ids.push_back({client.simulated()});
   }
   return ids;
 }
 
-void feed(ChannelUser& user, std::string_view input) {
-  while (input.size() >= 2) {
-    const std::size_t size = static_cast<std::uint8_t>(input[0]) | static_cast<std::uint8_t>(input[1]) << 8;
-    input.remove_prefix(2);
-    const std::string_view frame = input.substr(0, size);
-    input.remove_prefix(frame.size());
-    v1::Frame parsed;
-    if (parsed.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) user.received(std::move(parsed));
-  }
+template <typename After>
+std::size_t feed(ChannelUser& user, std::string_view input, const After& after) {
+  std::size_t frames = 0;
+  each_frame(input, [&](std::string_view bytes) {
+    v1::Frame frame;
+    if (!frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+    user.received(std::move(frame));
+    after();
+    ++frames;
+  });
   user.closed("the input has ended");
+  return frames;
 }
 
-void dialled(std::string_view input, bool edge, bool open) {
-  RemoteClients clients(admit, {});
-  WireRun run{.most_values = 64};
+// Each step is done while the one before it waits.
+void one_in_another(std::span<const std::function<void()>> steps) {
+  if (steps.size() > 1) instead_of_waiting = [steps] { one_in_another(steps.subspan(1)); };
+  steps.front()();
+  instead_of_waiting = {};
+}
+
+void bounded(const std::vector<float>& values) {
+  MUSTER_CHECK(values.size() <= kMostValues, "{} values", values.size());
+}
+
+void dialled(std::string_view input, bool edge) {
+  RemoteClients clients(admit, {.say = check_line});
+  WireRun run{.most_values = kMostValues};
   run.welcome.set_run("r");
   run.welcome.set_incarnation(1);
   clients.begin(std::move(run));
   const auto user =
       clients.attach(std::make_shared<DeafChannel>(), "peer", edge, [](const v1::Client&) { return true; });
-  std::thread asker;
-  if (open) {
-    asker = std::thread([&] {
-      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-      const auto model = clients.share(std::vector<float>(4));
-      if (edge) {
-        (void)clients.train_group(
-            {.group = {0}, .round = 1, .model = model, .members = {{1}, {2}}, .memories = {{}, {}}}, until);
-      } else {
-        (void)clients.train({.client = {1}, .round = 1, .model = model}, until);
-      }
-    });
-  }
-  feed(*user, input);
-  if (asker.joinable()) asker.join();
+  const RemoteClients::Vector sent = clients.share(std::vector<float>(4));
+  const WireTime now = std::chrono::steady_clock::now();  // waits once
+  const std::vector<std::function<void()>> steps{
+      [&] {
+        const TrainAnswer answer = clients.train({.client = {1}, .round = 1, .model = sent}, now);
+        if (const auto* const update = std::get_if<LocalUpdate>(&answer.reply)) {
+          MUSTER_CHECK(update->client.value == 1, "an update of client {}", update->client.value);
+          bounded(update->model);
+          bounded(update->payload);
+        }
+      },
+      [&] {
+        const ProfileReply answer = clients.profile({.client = {2}, .kind = "losses", .models = {sent}}, now);
+        if (const auto* const told = std::get_if<ClientProfile>(&answer)) bounded(told->vector);
+      },
+      [&] {
+        const EvaluateReply answer = clients.evaluate({.client = {3}, .model = sent}, now);
+        const auto* const told = std::get_if<Evaluation>(&answer);
+        if (told && told->predictions) bounded(told->predictions->negative_scores);
+      },
+      [&] {
+        const GroupAnswer answer = clients.train_group(
+            {.group = {0}, .round = 1, .model = sent, .members = {{4}, {5}}, .memories = {{}, {}}}, now);
+        MUSTER_CHECK(answer.bases.size() >= answer.update.members.size(), "a member without a state");
+        bounded(answer.update.model);
+      },
+      [&] { feed(*user, input, [] {}); }};
+  one_in_another(steps);
+  clients.end_sharing(sent);
+  const RemoteClients::Figures left = clients.figures();
+  MUSTER_CHECK(left.clients == 0 && left.peers == 0 && left.asks_open == 0, "{} clients and {} peers are still here",
+               left.clients, left.peers);
 }
 
 void dials(std::string_view input) {
-  Answerer answerer({.threads = 1,
-                     .limits = {.vector_values = 64, .held_values = 256, .held_vectors = 4},
+  Answerer answerer({.threads = 0,
+                     .limits = {.vector_values = kMostValues, .held_values = 256, .held_vectors = 4},
                      .begin = [](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
-                       return std::shared_ptr<Workplace>(std::make_shared<EmptyWorkplace>());
-                     }});
-  const auto user = answerer.attach(std::make_shared<DeafChannel>());
+                       return std::shared_ptr<Workplace>(std::make_shared<EchoingWorkplace>());
+                     },
+                     .say = check_line});
+  const auto channel = std::make_shared<DeafChannel>();
+  const auto user = answerer.attach(channel);
   v1::Frame welcome;
   welcome.mutable_welcome()->set_run("r");
   user->received(std::move(welcome));
-  feed(*user, input);
+  const std::size_t frames = feed(*user, input, [&] {
+    while (answerer.work_on()) {
+    }
+  });
+  MUSTER_CHECK(channel->replies_ <= frames, "{} replies to {} frames", channel->replies_, frames);
+  check_line(answerer.why_closed());
+  if (const auto end = answerer.end()) check_line(end->text);
 }
 
 }  // namespace
@@ -105,7 +189,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] % 2 == 0) {
     muster::dials(input);
   } else {
-    muster::dialled(input, (data[0] & 2) != 0, (data[0] & 4) != 0);
+    muster::dialled(input, (data[0] & 2) != 0);
   }
   return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned int seed) {
+  return muster::mutate_frame_list(data, size, most, seed);
 }

@@ -114,26 +114,59 @@ seed("checkpoint", "empty-sections", checkpoint([b"model", b"recipe"]))
 seed("client_state", "values", b"MUSTERCS" + struct.pack("<IIQQQ2fQQ", 1, 0, 2, 256, 2, 0.5, -1, 513, 0))
 seed("client_state", "index", b"MUSTERCS" + struct.pack("<IIQQIIQ", 1, 1, 1, 256, 1, 2, 16))
 # Frames of the protocol, each after its length: a varint field is (number, value), a length-delimited one (number, bytes).
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
 def message(*fields):
     out = b""
     for number, value in fields:
         if isinstance(value, bytes):
-            out += bytes([number << 3 | 2, len(value)]) + value
+            out += bytes([number << 3 | 2]) + varint(len(value)) + value
         else:
-            out += bytes([number << 3, value])
+            out += bytes([number << 3]) + varint(value)
     return out
 def frames(side, *bodies):
     return bytes([side]) + b"".join(struct.pack("<H", len(body)) + body for body in bodies)
-task = message((1, b"r"), (2, 1), (3, 1), (4, 1), (6, 1))
-hello = message((1, message((1, 1), (3, message((1, 1))))))
-vector = message((4, message((1, 1), (2, 2), (4, bytes(8)))))
-seed("frames", "reply", frames(5, hello, vector, message((6, message((1, task), (3, message((1, 1), (3, 5))))))))
-seed("frames", "edge", frames(7, hello, message((8, message((1, message((1, 2)))))), message((6, message((1, task), (6, message((3, 5))))))))
-seed("frames", "ask", frames(0, vector, message((5, message((1, task), (3, message((1, 1)))))), message((7, message((1, task), (2, 1)))), message((9, message((1, 1))))))
+# What the fuzzer asks: number 1 client 1 to train, 2 for a profile, 3 to score, and of an edge 4 the group of clients 4 and 5.
+def task(number):
+    return message((1, b"r"), (2, 1), (3, number), (4, 1), (6, number))
+def reply(number, kind, *fields):
+    return message((6, message((1, task(number)), (kind, message(*fields)))))
+who = [(3, message((1, client))) for client in range(1, 6)]
+hello = message((1, message((1, 1), *who)))
+zeros = struct.pack("<BQ", 5 << 3 | 1, 0xC77B3ABB6F87ACD9)  # the checksum of eight bytes of zero
+vector = message((4, message((1, 1), (2, 2), (4, bytes(8))) + zeros))
+basis = (8, message((1, 1)))
+members = [(4, message((1, client), (2, 3), (7, 1), basis)) for client in (4, 5)]
+seed("frames", "trained", frames(1, hello, vector, reply(1, 3, (1, 1), (3, 5), (8, 1))))
+seed("frames", "told", frames(1, hello, vector, reply(2, 4, (1, 3), (2, 1), (3, 9))))
+seed("frames", "evaluated", frames(1, hello, vector, reply(3, 5, (1, 4), (2, 3), (4, 1), (5, message((1, 1), (2, 1), (3, 4))), (6, 1))))
+seed("frames", "dropped", frames(1, hello, *(reply(number, 2, (1, number), (2, number)) for number in (1, 2, 3))))
+edge = message((1, message((1, 1), (4, 1))))
+seed("frames", "edge", frames(3, edge, message((8, message(*((1, client) for _, client in who)))), vector, reply(4, 6, (1, 1), (3, 6), *members)))
+seed("frames", "gone", frames(3, edge, message((8, message((1, who[3][1]), (1, who[4][1])))), message((8, message((2, who[4][1])))), reply(4, 6, (3, 3), members[0], (5, message((1, 5), (2, 3))))))
+memory = message((1, message((1, 1))), (2, message((1, 1), (2, 1))))
+def ask(number, kind, *fields):
+    return message((5, message((1, task(number)), (2, 1000), (kind, message(*fields)))))
+seed("frames", "ask", frames(0, vector, ask(1, 3, (1, 1), (2, 1), (5, 1), (6, memory)), message((7, message((1, task(1)), (2, 1)))), message((9, message((1, 1))))))
+seed("frames", "asks", frames(0, vector, ask(1, 4, (1, b"losses"), (2, 1), (3, 1), (3, 1)), ask(2, 5, (1, 1)), ask(3, 6, (1, 1), (5, 1), (5, 2), (7, memory), (7, memory)), message((7, message((1, task(3)))))))
 seed("frames", "refusal", frames(0, message((3, message((1, b"no")))), message((10, message((1, b"0123456789abcdef"))))))
+for side, size in ((0, 610), (1, 223), (2, 223)):  # as many values as the network has
+    model = message((4, message((1, 1), (2, size))))
+    seed("asks", f"train-{side}", frames(side, model, ask(1, 3, (1, 1), (2, 1 - side % 2), (5, 1)), ask(2, 3, (1, 1), (6, memory))))
+    seed("asks", f"tell-{side}", frames(side, model, ask(1, 4, (1, (b"label-histogram", b"update-direction", b"losses")[side]), (2, 1), (3, 1)), ask(2, 4, (1, b"losses"), (2, 1), (3, 1))))
+    seed("asks", f"score-{side}", frames(side, model, ask(1, 5, (1, 1)), ask(2, 5, (1, 1), (4, 1)), ask(3, 5, (2, 1), (3, 1))))
 seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
 seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))
 seed("certificate", "pem", b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(certificate([b"muster:edge:e"])) + b"-----END CERTIFICATE-----\n")
+seed("peer_text", "ranges", b"\x000-49,60,70-4294967295")
+seed("peer_text", "uris", b"\x01muster:client:site-3\nmuster:clients:0-9\nhttps://example.org")
+seed("peer_text", "time", b"\x022026-11-02T10:00:00Z")
+seed("peer_text", "address", b"\x03[::1]:65535")
+seed("peer_text", "shown", b"\x04caf\xc3\xa9 \x1b[2J\xe2\x80\xae\xff")
 tensors = b'{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[3],"data_offsets":[24,36]}}'
 seed("safetensors", "two", safetensors(tensors, bytes(36)))
 seed("client_table", "counts", "0c0,c1,c2\n8,0,1\n0,8,2\n")
