@@ -163,6 +163,7 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
 }
 
 Result<RunSummary> run_cloud(CloudRunOptions options) {
+  if (options.resume.empty()) MUSTER_TRY(check_first_model(options.recipe));
   StatusPage page("cloud");
   MUSTER_TRY(page.start(options.status));
   RunTimes times;

@@ -12,6 +12,11 @@ Status check_can_simulate(const Recipe& recipe) {
       recipe.model.name);
 }
 
+Status check_first_model(const Recipe& recipe) {
+  if (is_external(recipe.model)) MUSTER_TRY(make_network(recipe.model, {}, 0));
+  return {};
+}
+
 Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
                                                                    SpareCores* spare, const FederatedData& data,
                                                                    const std::filesystem::path& states) {

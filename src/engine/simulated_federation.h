@@ -12,6 +12,8 @@ namespace muster {
 
 // Refuses what only clients with programs of their own can train.
 [[nodiscard]] Status check_can_simulate(const Recipe& recipe);
+// Of what they train: whether the file that it begins with can be used. Better known before anybody is waited for.
+[[nodiscard]] Status check_first_model(const Recipe& recipe);
 
 // `data` is borrowed; `spare`, of LocalFederationOptions, may be null. What clients remember goes to the folder
 // `states` once there is too much of it. Fails if the network does not fit the data. Precondition: check_recipe() and

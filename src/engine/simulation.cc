@@ -44,10 +44,7 @@ Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRu
 
 // A model that only its clients can train needs such clients, and a file that is there before they are.
 Status check_external(const Recipe& recipe, const SimulationOptions& options) {
-  if (!is_external(recipe.model)) return {};
-  if (!options.federation) return check_can_simulate(recipe);
-  MUSTER_TRY(make_network(recipe.model, {}, 0));
-  return {};
+  return options.federation ? check_first_model(recipe) : check_can_simulate(recipe);
 }
 
 enum class Start { kAnew, kResumed, kResumedWithSettings };
