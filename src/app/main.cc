@@ -9,6 +9,7 @@
 #include "app/interruption.h"
 #include "app/launch.h"
 #include "app/log_lines.h"
+#include "base/fail_point.h"
 #include "engine/rank_run.h"
 
 namespace muster {
@@ -51,6 +52,9 @@ int status_of(const Result<int>& outcome) {
 
 // Of several processes the first does what the line says, with the help of the others, and speaks for all.
 int run_as_launched(int argc, char** argv) {
+  if (const Status armed = arm_fail_points(std::getenv("MUSTER_FAIL_AT"), std::getenv("MUSTER_FAIL_TRACE")); !armed) {
+    return status_of(armed.error());
+  }
   const Launch launch = read_launch([](const char* name) { return std::getenv(name); });
   // Before they are joined, which takes a while: a batch system may warn a job that has only just begun.
   if (launch.rank > 0) leave_interruptions_to_others();

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -11,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fail_point.h"
 #include "base/huge_pages.h"
 
 namespace muster {
@@ -166,14 +168,19 @@ FileWriter::~FileWriter() {
 }
 
 Status FileWriter::write(std::string_view content) {
+  fail_point(FailPoint::kBeforeWrite, path_);
   if (!write_all(descriptor_, content)) return cannot("write", path_);
+  fail_point(FailPoint::kAfterWrite, path_);
   return {};
 }
 
 Status FileWriter::finish() {
   const std::string temporary = temporary_of(path_);
+  fail_point(FailPoint::kBeforeSync, path_);
   if (::fsync(descriptor_) != 0) return cannot("flush", path_);
+  fail_point(FailPoint::kAfterSync, path_);
   const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  fail_point(FailPoint::kBeforeRename, path_);
   if (!closed || ::rename(temporary.c_str(), path_.c_str()) != 0) {
     Error error = cannot(closed ? "rename" : "close", path_);
     ::unlink(temporary.c_str());
@@ -184,6 +191,46 @@ Status FileWriter::finish() {
     ::fsync(f);
     ::close(f);
   }
+  fail_point(FailPoint::kAfterRename, path_);
+  return {};
+}
+
+Result<FileAppender> FileAppender::open(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return cannot("write", path);
+  return FileAppender(path, descriptor);
+}
+
+FileAppender::FileAppender(FileAppender&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileAppender::~FileAppender() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status FileAppender::append(std::string_view content) {
+  fail_point(FailPoint::kBeforeAppend, path_);
+  struct stat before {};
+  const bool known = ::fstat(descriptor_, &before) == 0;
+  // In one call, unless a test wants to see it torn.
+  const std::size_t first = fail_points_armed() ? content.size() / 2 : 0;
+  bool written = write_all(descriptor_, content.substr(0, first));
+  if (first > 0) fail_point(FailPoint::kHalfAppend, path_);
+  written = written && write_all(descriptor_, content.substr(first));
+  if (!written) {
+    Error error = cannot("write", path_);
+    // A line without an end would swallow the next one.
+    if (known && ::ftruncate(descriptor_, before.st_size) != 0) error.message += "; what was written stays in part";
+    return error;
+  }
+  fail_point(FailPoint::kAfterAppend, path_);
+  return {};
+}
+
+Status FileAppender::sync() {
+  fail_point(FailPoint::kBeforeSync, path_);
+  if (::fsync(descriptor_) != 0) return cannot("flush", path_);
+  fail_point(FailPoint::kAfterSync, path_);
   return {};
 }
 

@@ -49,6 +49,27 @@ class FileWriter {
   int descriptor_;  // of the temporary file; -1: it is no more
 };
 
+// A file that grows at its end. What was appended is the kernel's when append() returns, so it outlives this process;
+// the machine's end it outlives after sync(). Not thread-safe.
+class FileAppender {
+ public:
+  // Makes the file if it is not there.
+  [[nodiscard]] static Result<FileAppender> open(const std::filesystem::path& path);
+  ~FileAppender();
+  FileAppender(FileAppender&& other) noexcept;
+  FileAppender& operator=(FileAppender&&) = delete;
+
+  // All of it; on failure the file ends where it did before, if the disk lets it.
+  [[nodiscard]] Status append(std::string_view content);
+  [[nodiscard]] Status sync();
+
+ private:
+  FileAppender(const std::filesystem::path& path, int descriptor) : path_(path), descriptor_(descriptor) {}
+
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
 // Creates the folder and its parents; fails, naming the path, if that cannot be done or it cannot be written to.
 [[nodiscard]] Status make_folder(const std::filesystem::path& path);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/frame_points.h"
 #include "net/grpc_channel.h"
 #include "net/grpc_setup.h"
 
@@ -75,6 +76,7 @@ class DialledStream final : public grpc::ClientBidiReactor<v1::Frame, v1::Frame>
       channel_->detach();
       return release();
     }
+    const FramePoints points(frame_);
     user_->received(std::move(frame_));
     frame_ = {};
     StartRead(&frame_);

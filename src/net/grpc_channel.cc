@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/frame_points.h"
 #include "wire/chunks.h"
 
 namespace muster {
@@ -45,6 +46,7 @@ void GrpcChannel::attach(StreamEnd& end) {
 
 void GrpcChannel::wrote() {
   const std::lock_guard lock(mutex_);
+  frame_point(FailPoint::kAfterSend, frame_);
   writing_ = false;
   write_next();
 }
@@ -88,6 +90,7 @@ void GrpcChannel::write_next() {
     offset_ = 0;
   }
   writing_ = true;
+  frame_point(FailPoint::kBeforeSend, frame_);
   end_->start_write(frame_);
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "net/frame_points.h"
 #include "net/grpc_channel.h"
 #include "net/grpc_setup.h"
 
@@ -51,6 +52,7 @@ class ServedStream final : public Reactor, public StreamEnd {
   void OnReadDone(bool ok) override {
     if (!ok) return channel_->close();  // the peer has nothing more to say
     heard_ = true;
+    const FramePoints points(frame_);
     user_->received(std::move(frame_));
     frame_ = {};
     const std::chrono::milliseconds pause = channel_->take_pause();

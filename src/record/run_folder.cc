@@ -1,8 +1,6 @@
 #include "record/run_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -76,17 +74,8 @@ Status RunFolder::write(const std::string& file, std::string_view content) const
 }
 
 Status RunFolder::append(const std::string& file, std::string_view line) {
-  const std::filesystem::path path = path_ / file;
-  const std::string text = fmt::format("{}\n", line);
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor < 0) return failure("{}: cannot write: {}", path.string(), std::strerror(errno));
-  const ssize_t written = ::write(descriptor, text.data(), text.size());
-  const int saved = errno;
-  ::close(descriptor);
-  if (written != static_cast<ssize_t>(text.size())) {
-    return failure("{}: cannot write: {}", path.string(), written < 0 ? std::strerror(saved) : "disk full");
-  }
-  return {};
+  MUSTER_ASSIGN(FileAppender appender, FileAppender::open(path_ / file));
+  return appender.append(fmt::format("{}\n", line));
 }
 
 Status RunFolder::append_round(const RoundRecord& record) {
