@@ -25,6 +25,7 @@ struct CloudArguments {
   std::string listen;
   std::string out = "runs";
   std::string resume;
+  std::string ledger_vectors;
   bool json = false;
   NetworkArguments network;
 };
@@ -67,6 +68,7 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   RoundLog log;
   if (arguments.network.json_log && !arguments.network.quiet) options.simulation.observers.push_back(&log);
   options.status = arguments.network.status();
+  options.ledger_vectors = arguments.ledger_vectors;
   options.simulation.say = arguments.network.say();
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   if (arguments.json) {
@@ -96,6 +98,8 @@ void add_cloud_command(Command program) {
       .required();
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  command.add_option("--ledger-vectors", arguments->ledger_vectors,
+                     "Folder to keep every update and merged model in, to check the run's ledger with; default: none");
   arguments->network.add_to(command, true);
   command.add_flag("--json", arguments->json, "The result as one JSON object");
   command.set_footer(

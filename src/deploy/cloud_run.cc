@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/isa.h"
+#include "deploy/run_ledger.h"
 #include "engine/simulated_federation.h"
 #include "recipe/choices.h"
 #include "record/progress_remark.h"
@@ -44,16 +45,18 @@ class DropCount final : public RoundObserver {
 // Everything that listens, for as long as the run lasts.
 class CloudNetwork {
  public:
-  CloudNetwork(const CloudRunOptions& options, StatusPage& page, const RunTimes* times)
-      : options_(options), page_(page), times_(times) {}
+  CloudNetwork(const CloudRunOptions& options, StatusPage& page, RunLedger& ledger, const RunTimes* times)
+      : options_(options), page_(page), ledger_(ledger), times_(times) {}
 
   Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                                            const std::filesystem::path& folder) {
     const Roster& roster = here->roster();
     const std::uint32_t count = roster.clients();
     roster_ = count;
-    clients_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{.say = options_.simulation.say});
+    clients_ = std::make_unique<RemoteClients>(simulated_admission(count),
+                                               WireEvents{.say = options_.simulation.say, .log = &ledger_});
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
+    MUSTER_TRY(ledger_.begin(folder, run.welcome, recipe, count));
     clients_->begin(std::move(run));
     page_.watch(*clients_);
     page_.begin_run(recipe.rounds, count, times_);
@@ -124,6 +127,7 @@ class CloudNetwork {
 
   const CloudRunOptions& options_;
   StatusPage& page_;
+  RunLedger& ledger_;
   const RunTimes* times_;
   std::uint32_t roster_ = 0;
   std::unique_ptr<RemoteClients> clients_;
@@ -170,7 +174,9 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   SimulationOptions simulation = options.simulation;
   if (!simulation.times) simulation.times = &times;
   if (options.status.port) simulation.observers.push_back(&page);
-  CloudNetwork network(options, page, simulation.times);
+  RunLedger ledger({.vectors = options.ledger_vectors, .say = options.simulation.say});
+  simulation.observers.push_back(&ledger);
+  CloudNetwork network(options, page, ledger, simulation.times);
   DropCount drops;
   simulation.observers.push_back(&drops);
   set_progress_remark([&] { return network.shown(drops); });
@@ -182,6 +188,7 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
                                                       : resume(options.resume, options.settings, simulation);
   set_progress_remark({});
   const bool over = summary && summary->stopped != StopReason::kInterrupted;
+  if (summary) ledger.end_run(*summary);
   page.set_health(over ? "the run is over" : "the run has stopped");
   network.finish(over ? summary->signature : "");
   page.stop();

@@ -21,6 +21,7 @@ struct CloudRunOptions {
   // Called once clients can dial: how many of them the run has. An error ends the run.
   std::function<Status(int port, std::uint32_t clients)> listening;
   StatusPageOptions status;
+  std::filesystem::path ledger_vectors;  // where the ledger's vectors are kept; empty: they are not
 };
 
 // What the cloud of a simulated partition makes of those that dial it, and what it tells them of the run in `folder`:

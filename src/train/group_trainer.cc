@@ -5,6 +5,7 @@
 
 #include "base/finite.h"
 #include "base/names.h"
+#include "train/reply_check.h"
 
 namespace muster {
 
@@ -66,17 +67,22 @@ TrainTask train_task(const RoundCall& call, const GroupTask& task, ClientId clie
           .measure = call.measure};
 }
 
-TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload) {
+std::optional<DropReason> fault_in(const TrainReply& reply, const TrainTask& task, std::span<const float> payload) {
   const auto* const update = std::get_if<LocalUpdate>(&reply);
-  if (!update) return Dropped{task.client, std::get<Dropped>(reply).reason};
+  if (!update) return std::get<Dropped>(reply).reason;
   const bool fits = update->client == task.client && update->samples > 0 &&
                     update->model.size() == (task.own_model ? 0 : task.model.size()) &&
                     update->payload.size() <= task.model.size() &&
                     (payload.empty() || update->payload.size() == payload.size());
-  if (!fits) return Dropped{task.client, DropReason::kMalformed};
+  if (!fits) return DropReason::kMalformed;
   const bool finite = all_finite(update->model) && all_finite(update->payload) && std::isfinite(update->loss) &&
                       std::isfinite(update->loss_after.value_or(0));
-  if (!finite) return Dropped{task.client, DropReason::kNonFinite};
+  if (!finite) return DropReason::kNonFinite;
+  return std::nullopt;
+}
+
+TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload) {
+  if (const std::optional<DropReason> fault = fault_in(reply, task, payload)) return Dropped{task.client, *fault};
   return reply;
 }
 

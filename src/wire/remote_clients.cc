@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "train/reply_check.h"
 #include "train/update_check.h"
 
 namespace muster {
@@ -133,6 +134,7 @@ struct RemoteClients::Pending {
   bool withdrawn = false;  // nobody waits for it any more
   v1::Reply reply;
   std::optional<ChunkReader> answer;  // with its vectors
+  std::shared_ptr<Peer> from;         // who sent it
   std::condition_variable answered;
 };
 
@@ -175,6 +177,7 @@ void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::P
       const auto known = route_.find(id.value);
       if (known != route_.end() && known->second == peer) route_.erase(known);
     }
+    if (events_.log) events_.log->went(peer->name_, *ids);
   }
   if (presence.came_size() > 0) join(peer, {presence.came().begin(), presence.came().end()});
 }
@@ -206,6 +209,7 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
         known_.insert(id);
         if (finished_) told_.insert(id);
       }
+      if (events_.log) events_.log->came(peer->name_, peer->hosts_groups_, *ids);
       if (finished_) {
         v1::Frame frame;
         frame.mutable_finished()->set_signature(signature_);
@@ -276,6 +280,7 @@ void RemoteClients::wait_until_told(WireTime deadline) {
 
 void RemoteClients::leave(Peer& peer, const std::string& why) {
   std::vector<v1::Client> went;
+  std::vector<ClientId> went_ids;
   bool over = false;
   {
     const std::lock_guard lock(mutex_);
@@ -285,6 +290,7 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
       const auto known = route_.find(id);
       if (known == route_.end() || known->second.get() != &peer) continue;
       went.push_back(client);
+      went_ids.push_back({id});
       route_.erase(known);
     }
     for (const auto& [number, pending] : pending_) {
@@ -296,6 +302,7 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
     const auto self = std::ranges::find_if(peers_, [&](const auto& known) { return known.get() == &peer; });
     if (self != peers_.end()) peers_.erase(self);  // whoever called holds the peer
     if (!went.empty() && !over && events_.presence) events_.presence({}, went);
+    if (!went.empty() && events_.log) events_.log->went(peer.name_, went_ids);
   }
   changed_.notify_all();
   if (went.empty() || over) return;
@@ -418,19 +425,28 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
   id.set_number(number);
   pending->ask = std::move(ask);
   pending_[number] = pending;
+  if (events_.log) events_.log->asked(pending->ask);
   const auto route = route_.find(pending->ask.id().client());
   if (route != route_.end()) send(*route->second, *pending);
   pending->answered.wait_until(lock, deadline,
                                [&] { return pending->done || pending->lost || finished_ || pending->withdrawn; });
   pending_.erase(number);
   if (!pending->done) {
+    if (events_.log) {
+      events_.log->missed(pending->ask, name(pending->sent_to ? DropReason::kStraggler : DropReason::kUnreachable));
+    }
     if (!pending->sent_to) return Outcome::kUnreachable;
     // So that the client stops, and undoes what it may have done.
     pending->sent_to->channel_->send({verdict(pending->ask.id(), false, kLateReason)});
     return Outcome::kLate;
   }
   lock.unlock();
-  take(pending->reply, *pending->answer);
+  const TaskAnswer answer = take(pending->reply, *pending->answer);
+  if (events_.log) events_.log->answered(pending->ask, pending->reply.id(), answer);
+  // Who says that there is nothing to be used has been taken at its word.
+  const v1::Reply& reply = pending->reply;
+  const bool nothing = reply.has_dropped() || (reply.has_group() && reply.group().members().empty());
+  pending->from->channel_->send({verdict(reply.id(), answer.used || nothing, std::string(answer.reason))});
   return Outcome::kAnswered;
 }
 
@@ -457,27 +473,28 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
                                                                    .held_values = kReplyVectors * run_->most_values,
                                                                    .held_vectors = kReplyVectors}));
   const v1::TaskId& id = reply.id();
+  const auto refuse = [&](const char* reason) {
+    if (events_.log) events_.log->refused(peer->name_, id, reason);
+    peer->channel_->send({verdict(id, false, reason)});
+  };
   if (id.run() != run_->welcome.run() || id.incarnation() != run_->welcome.incarnation()) {
-    peer->channel_->send({verdict(id, false, "the cloud has started again since it was asked")});
-    return;
+    return refuse("the cloud has started again since it was asked");
   }
   const auto found = pending_.find(id.number());
-  const bool awaited = found != pending_.end() && !found->second->done && !found->second->withdrawn;
-  if (!awaited) {
-    peer->channel_->send({verdict(id, false, kLateReason)});
-    return;
-  }
+  if (found == pending_.end() || found->second->withdrawn) return refuse(kLateReason);
+  if (found->second->done) return refuse("it has been answered already");
   Pending& pending = *found->second;
   // An edge may have lost the client since it answered: what counts is that the edge was asked.
   const bool its_own = pending.sent_to == peer.get() || peer->clients_.contains(id.client());
   if (!same(pending.ask.id(), id) || !its_own) {
+    if (events_.log) events_.log->refused(peer->name_, id, "it is for a task that is not its own");
     lock.unlock();
     return peer->refuse(fmt::format("a reply for a task that is not its own ({})", to_text(id)), false);
   }
   pending.reply = reply;
   pending.answer = std::move(vectors);
+  pending.from = peer;
   pending.done = true;
-  peer->channel_->send({verdict(id, true)});
   pending.answered.notify_all();
 }
 
@@ -489,6 +506,14 @@ DropReason why_none(bool late) {
 
 std::uint64_t number_of(const std::shared_ptr<const WireVector>& vector) {
   return vector ? vector->number : 0;
+}
+
+// What a log is told of a reply that is a T, or a client that dropped.
+template <typename T>
+TaskAnswer told_of(const std::variant<T, Dropped>& reply) {
+  const auto* const dropped = std::get_if<Dropped>(&reply);
+  if (dropped) return {.reason = name(dropped->reason)};
+  return {.used = true};
 }
 
 }  // namespace
@@ -508,8 +533,15 @@ TrainAnswer RemoteClients::train(const TrainAsk& given, WireTime deadline) {
   put(given.memory, *train.mutable_memory());
   TrainAnswer answer;
   const Outcome outcome = ask(
-      std::move(message), {given.model, given.broadcast}, deadline,
-      [&](const v1::Reply& reply, ChunkReader& vectors) { answer = take_train_answer(reply, given.client, vectors); });
+      std::move(message), {given.model, given.broadcast}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
+        answer = take_train_answer(reply, given.client, vectors);
+        // As whoever merges it will judge it, so that the verdict is true.
+        TrainTask task{.client = given.client, .own_model = given.own_model};
+        if (given.model) task.model = given.model->values;
+        if (const auto fault = fault_in(answer.reply, task, {})) return TaskAnswer{.reason = name(*fault)};
+        const LocalUpdate& update = std::get<LocalUpdate>(answer.reply);
+        return TaskAnswer{.used = true, .samples = update.samples, .model = update.model, .payload = update.payload};
+      });
   if (outcome != Outcome::kAnswered) answer.reply = Dropped{given.client, why_none(outcome == Outcome::kLate)};
   return answer;
 }
@@ -527,6 +559,7 @@ ProfileReply RemoteClients::profile(const ProfileAsk& given, WireTime deadline) 
   const Outcome outcome =
       ask(std::move(message), given.models, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
         answer = take_profile_answer(reply, given.client, vectors);
+        return told_of(answer);
       });
   if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
   return answer;
@@ -547,6 +580,7 @@ EvaluateReply RemoteClients::evaluate(const EvaluateAsk& given, WireTime deadlin
   const Outcome outcome =
       ask(std::move(message), {given.model}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
         answer = take_evaluate_answer(reply, given.client, vectors);
+        return told_of(answer);
       });
   if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
   return answer;
@@ -566,10 +600,19 @@ GroupAnswer RemoteClients::train_group(const GroupAsk& given, WireTime deadline)
   group.mutable_epochs()->Assign(given.epochs.begin(), given.epochs.end());
   for (const Memory& memory : given.memories) put(memory, *group.add_memories());
   GroupAnswer answer;
-  const Outcome outcome = ask(std::move(message), {given.model, given.broadcast}, deadline,
-                              [&](const v1::Reply& reply, ChunkReader& vectors) {
-                                answer = take_group_answer(reply, given.group, given.members, vectors);
-                              });
+  const Outcome outcome = ask(
+      std::move(message), {given.model, given.broadcast}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
+        answer = take_group_answer(reply, given.group, given.members, vectors);
+        const GroupUpdate& update = answer.update;
+        const bool some = !update.members.empty();
+        return TaskAnswer{.used = some,
+                          .reason = some || update.dropped.empty() ? "" : name(update.dropped[0].reason),
+                          .samples = update.samples,
+                          .model = update.model,
+                          .payload = update.payload,
+                          .members = update.members,
+                          .dropped = update.dropped};
+      });
   if (outcome != Outcome::kAnswered) {
     answer.lost = outcome == Outcome::kUnreachable;
     drop_all(given.group, given.members, why_none(outcome == Outcome::kLate), answer.update);

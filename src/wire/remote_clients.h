@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "wire/allowance.h"
+#include "wire/task_log.h"
 #include "wire/wire_values.h"
 
 namespace muster {
@@ -34,6 +35,7 @@ struct WireEvents {
   // Clients that came and went, in the order in which they did: an edge passes it on. Called while RemoteClients is
   // locked, and so must not call it.
   std::function<void(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went)> presence;
+  TaskLog* log = nullptr;  // borrowed; null: nobody wants to know
 };
 
 class RemoteClients {
@@ -152,8 +154,9 @@ class RemoteClients {
   class Peer;
   struct Pending;
 
-  // Sends the ask and waits; `take` reads the answer with nothing held.
-  using Take = std::function<void(const v1::Reply&, ChunkReader&)>;
+  // Sends the ask and waits; `take` reads and checks the answer with nothing held, and what it gives lives until ask()
+  // returns.
+  using Take = std::function<TaskAnswer(const v1::Reply&, ChunkReader&)>;
   enum class Outcome { kAnswered, kUnreachable, kLate };
   Outcome ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline, const Take& take);
   void send(Peer& peer, Pending& pending);

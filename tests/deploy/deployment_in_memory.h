@@ -8,6 +8,7 @@
 #include "deploy/client_run.h"
 #include "deploy/cloud_run.h"
 #include "deploy/edge_run.h"
+#include "deploy/run_ledger.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
 #include "wire/memory_channel.h"
@@ -22,6 +23,7 @@ struct DeploymentShape {
   MemoryLine::Tap tap = {};        // of the lines to clients
   MemoryLine::Tap edge_tap = {};   // of the lines from edges to the cloud
   MemoryLine::Mangle mangle = {};  // of all lines
+  RunLedger* ledger = nullptr;
 };
 
 class DeploymentInMemory {
@@ -33,8 +35,9 @@ class DeploymentInMemory {
   Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                                            const std::filesystem::path& folder) {
     const std::uint32_t count = here->roster().clients();
-    cloud_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{});
+    cloud_ = std::make_unique<RemoteClients>(simulated_admission(count), WireEvents{.log = shape_.ledger});
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
+    if (shape_.ledger) MUSTER_TRY(shape_.ledger->begin(folder, run.welcome, recipe, count));
     cloud_->begin(std::move(run));
     for (std::uint32_t e = 0; e < shape_.edges; ++e) {
       const std::lock_guard lock(mutex_);
