@@ -310,7 +310,7 @@ class NetworkBench {
     double cut_s = 0;
   };
   Result<CrowdRun> run_crowd(const Crowd& crowd, bool with_cut) {
-    WatchedCloud cloud(options_, folder_, pki_, fmt::format("crowd-{}", crowd.connections));
+    WatchedCloud cloud(options_, folder_, pki_, fmt::format("crowd-{}", crowds_++));
     MUSTER_TRY(cloud.start(crowd.clients, crowd.rounds));
     const double before = cloud.kilobytes();
     const auto range_of = [&](std::uint32_t p) {
@@ -349,7 +349,7 @@ class NetworkBench {
     const std::string round = what + ": a round";
     if (!wanted(joined) && !wanted(busy) && !wanted(cut) && !wanted(round)) return {};
     begin(what);
-    MUSTER_ASSIGN(const CrowdRun many, run_crowd(crowd, wanted(cut)));
+    MUSTER_ASSIGN(const CrowdRun many, run_crowd(crowd, false));
     const std::string checked = fmt::format("{} rounds of all clients; signature {} of run and simulation",
                                             crowd.rounds, many.told.value("signature", ""));
     const auto add_memory = [&](const std::string& name, double kilobytes) {
@@ -360,19 +360,20 @@ class NetworkBench {
                         .checked = checked});
     };
     if (wanted(joined)) add_memory(joined, many.joined_kilobytes);
+    if (wanted(cut)) {
+      MUSTER_ASSIGN(const CrowdRun interrupted, run_crowd(crowd, true));
+      cases_.push_back({.name = cut,
+                        .value = interrupted.cut_s,
+                        .unit = "s",
+                        .at_most = kMostCutS,
+                        .checked = fmt::format("{} connections of a process that stands still; it came back later",
+                                               kConnectionsOfProcess)});
+    }
     if (wanted(busy)) {
       // The run takes memory, too: the same with a connection for each process tells what the others add.
       crowd.connections = 1;
       MUSTER_ASSIGN(const CrowdRun few, run_crowd(crowd, false));
       add_memory(busy, (many.most_kilobytes - few.most_kilobytes) / (connections - crowd.processes));
-    }
-    if (wanted(cut)) {
-      cases_.push_back({.name = cut,
-                        .value = many.cut_s,
-                        .unit = "s",
-                        .at_most = kMostCutS,
-                        .checked = fmt::format("{} connections of a process that stands still; it came back later",
-                                               kConnectionsOfProcess)});
     }
     if (wanted(round)) {
       const double train_s = many.told["time"].value("train_s", 0.0);
@@ -402,6 +403,7 @@ class NetworkBench {
   const TemporaryFolder& folder_;
   const ThrowAwayPki& pki_;
   std::vector<NetworkCase> cases_;
+  std::uint32_t crowds_ = 0;
 };
 
 }  // namespace

@@ -18,9 +18,10 @@
 namespace muster {
 namespace {
 
-// Of one read: buffers stay with a connection between reads, and there may be thousands of them. Larger ones did not
-// make transfers of models measurably faster.
+// Buffers stay with a connection, and there may be thousands of them: of one read, and of one record that TLS writes.
+// Larger ones did not make transfers of models measurably faster.
 constexpr int kMostReadBytes = 8192;
+constexpr int kRecordBytes = 8192;
 
 using Reactor = grpc::ServerBidiReactor<v1::Frame, v1::Frame>;
 
@@ -135,6 +136,9 @@ class GrpcListener final : public Listener, v1::Federation::CallbackService {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, silence_ms);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, silence_ms);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+    builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kRecordBytes);
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);  // a diary of every connection that nobody reads
+    builder.AddChannelArgument(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two clouds at one address are a mistake
     server_ = builder.BuildAndStart();
     if (!server_ || port_ == 0) {
