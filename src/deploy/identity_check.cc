@@ -86,8 +86,7 @@ Result<std::shared_ptr<ChannelUser>> let_in(RemoteClients& clients, const Securi
   MUSTER_ASSIGN(const Identity peer, verify_peer(certificate, *security.trust, utc_now()));
   const std::array accepted{Role::kClient, Role::kEdge};
   MUSTER_TRY(check_role(peer, std::span(accepted).first(edges ? 2 : 1)));
-  MUSTER_ASSIGN(std::shared_ptr<Doorkeeper::Pass> pass,
-                security.door->enter(peer, std::chrono::steady_clock::now()));
+  MUSTER_ASSIGN(std::shared_ptr<Doorkeeper::Pass> pass, security.door->enter(peer, std::chrono::steady_clock::now()));
   const auto allowed = [peer](const v1::Client& client) {
     return client.has_name() ? client.name() == peer.name : peer.stands_for(client.simulated());
   };
