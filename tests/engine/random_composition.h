@@ -18,8 +18,8 @@ namespace muster {
 // need files, name things only, or say how long the run is.
 inline std::vector<std::string> small_values(const RecipeKey& key) {
   const std::string name = full_name(key);
-  for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "data.source", "data.label",
-                            "data.client", "data.split", "data.embedding", "data.clients", "data.shape",
+  for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "model.path", "data.source",
+                            "data.label", "data.client", "data.split", "data.embedding", "data.clients", "data.shape",
                             "data.features", "data.drop", "data.categorical", "data.text", "data.vocabulary"}) {
     if (name == other) return {};
   }
