@@ -44,11 +44,11 @@ std::shared_ptr<Workplace> workplace(std::initializer_list<const char*> settings
     MUSTER_CHECK(apply_setting(recipe, common).ok(), "{}", common);
   }
   for (const char* setting : settings) MUSTER_CHECK(apply_setting(recipe, setting).ok(), "{}", setting);
-  const auto data = make_federated_data(recipe.data, recipe.seed);
+  auto data = make_federated_data(recipe.data, recipe.seed);
   MUSTER_CHECK(data.ok(), "{}", data.error().message);
   const auto settled = settle_recipe(recipe, **data);
   MUSTER_CHECK(settled.ok(), "{}", settled.error().message);
-  const auto made = make_client_workplace(recipe, 1, {});
+  const auto made = make_client_workplace(recipe, std::move(data).value(), 1, {});
   MUSTER_CHECK(made.ok(), "{}", made.error().message);
   return *made;
 }

@@ -9,10 +9,12 @@
 #include <memory>
 
 #include "base/check.h"
+#include "data/agreement.h"
 #include "data/shown_text.h"
 #include "frame_list.h"
 #include "wire/answerer.h"
 #include "wire/remote_clients.h"
+#include "wire/wire_sheet.h"
 
 namespace muster {
 namespace {
@@ -83,13 +85,28 @@ class EchoingWorkplace final : public Workplace {
   }
 };
 
-Result<std::vector<ClientId>> admit(const std::vector<v1::Client>& clients) {
+// Whatever a sheet says, clients can be brought together by it once it is taken for sound.
+Result<RemoteClients::Admitted> look_at(const v1::Client& client) {
+  DataOptions options;
+  options.source = client.data().columns_size() > 0 ? "csv" : "npz";
+  options.missing = client.data().test_rows() % 2 > 0 ? "mean" : "error";
+  options.normalize = client.data().sums_size() > 0;
+  const std::vector<SheetOf> sheets{{client.name(), take_sheet(client.data())}};
+  MUSTER_TRY(check_sheet(sheets[0].sheet, options));
+  MUSTER_ASSIGN(const DataAgreement agreement, agree(sheets, options));
+  MUSTER_CHECK(parse_preparation(to_json(agreement.preparation)).ok(), "{}", to_json(agreement.preparation));
+  MUSTER_CHECK(check_fits(sheets[0].sheet, agreement.preparation).ok(), "{}", to_json(agreement.preparation));
+  return RemoteClients::Admitted();
+}
+
+Result<RemoteClients::Admitted> admit(const std::vector<v1::Client>& clients) {
   std::vector<ClientId> ids;
   for (const v1::Client& client : clients) {
+    if (client.has_name()) return look_at(client);
     if (!client.has_simulated() || client.simulated() >= 8) return usage_error("want clients 0 to 7");
     ids.push_back({client.simulated()});
   }
-  return ids;
+  return RemoteClients::Admitted(std::move(ids));
 }
 
 template <typename After>

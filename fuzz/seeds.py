@@ -159,6 +159,13 @@ for side, size in ((0, 610), (1, 223), (2, 223)):  # as many values as the netwo
     seed("asks", f"train-{side}", frames(side, model, ask(1, 3, (1, 1), (2, 1 - side % 2), (5, 1)), ask(2, 3, (1, 1), (6, memory))))
     seed("asks", f"tell-{side}", frames(side, model, ask(1, 4, (1, (b"label-histogram", b"update-direction", b"losses")[side]), (2, 1), (3, 1)), ask(2, 4, (1, b"losses"), (2, 1), (3, 1))))
     seed("asks", f"score-{side}", frames(side, model, ask(1, 5, (1, 1)), ask(2, 5, (1, 1), (4, 1)), ask(3, 5, (2, 1), (3, 1))))
+# A client with a table of its own: two rows, labels x and y, a column of numbers with its sums and one of categories.
+sums = bytes([1 << 3, 2, 2 << 3 | 1]) + struct.pack("<d", 3) + bytes([3 << 3 | 1]) + struct.pack("<d", 0.5)
+sheet = message((1, 2), (2, 1), (3, b"x"), (3, b"y"), (4, message((1, b"a"), (2, 1))), (4, message((1, b"b"), (2, 2), (3, b"u"), (3, b"v"), (4, b"\1\1"))), (7, sums))
+seed("frames", "sheet", frames(1, message((1, message((1, 1), (3, message((2, b"site"), (3, sheet))))))))
+arrays = message((1, 2), (3, b"0"), (3, b"1"), (5, b"\1\1\2"))
+seed("frames", "arrays", frames(1, message((1, message((1, 1), (3, message((2, b"site"), (3, arrays))))))))
+seed("frames", "how", frames(0, message((11, message((1, b"rounds = 1"))))))
 seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
 seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))
 seed("certificate", "pem", b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(certificate([b"muster:edge:e"])) + b"-----END CERTIFICATE-----\n")

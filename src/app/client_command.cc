@@ -17,6 +17,8 @@ namespace {
 struct ClientArguments {
   std::string to;
   std::string clients;
+  std::string data;
+  std::string name;
   std::string state;
   std::uint32_t threads = 1;
   std::uint32_t connections = 1;
@@ -43,16 +45,35 @@ Status run(const ClientArguments& arguments) {
   for (const std::string& address : options.to) MUSTER_TRY(check_address("--to", address, false));
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kClient, options.to));
-  if (!arguments.clients.empty()) {
+  const std::string certified = options.security.identity.name;
+  if (!arguments.data.empty()) {
+    if (!arguments.clients.empty()) {
+      return usage_error("--data: a client with data of its own is one; it does not go with --clients");
+    }
+    if (!certified.empty() && !arguments.name.empty() && arguments.name != certified) {
+      return usage_error("--name: {}, but the certificate is of {}", arguments.name, certified);
+    }
+    options.name = certified.empty() ? arguments.name : certified;
+    options.data = arguments.data;
+    if (options.name.empty()) return usage_error("--name: missing; what this client is called, without a certificate");
+    MUSTER_TRY(check_name(options.name));
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(options.data, ignored)) {
+      return usage_error("--data: {}: no such file", arguments.data);
+    }
+  } else if (!arguments.name.empty()) {
+    return usage_error("--name: is for a client with data of its own; want --data FILE");
+  } else if (!arguments.clients.empty()) {
     MUSTER_ASSIGN(options.clients, parse_client_ranges(arguments.clients));
   } else {
     options.clients = options.security.identity.clients;
   }
-  if (options.clients.empty()) {
+  if (options.clients.empty() && options.data.empty()) {
     return usage_error(
-        "--clients: missing; which clients of the recipe's partition this process stands for, e.g. 0-49");
+        "--data: missing; this client's own CSV or npz (or --clients, e.g. 0-49: clients of the recipe's partition that "
+        "this process stands for)");
   }
-  std::uint64_t count = 0;
+  std::uint64_t count = options.data.empty() ? 0 : 1;
   for (const ClientRange& range : options.clients) count += std::uint64_t{range.last} - range.first + 1;
   if (arguments.connections > std::max<std::uint64_t>(count, 1)) {
     return usage_error("--connections: {}, want at most {}, as many as this process has clients", arguments.connections,
@@ -77,6 +98,9 @@ void add_client_command(Command program) {
   command.add_option("--clients", arguments->clients,
                      "Clients of the recipe's partition that this process stands for, e.g. 0-49,60; default: those of "
                      "its certificate");
+  command.add_option("--data", arguments->data,
+                     "This client's own CSV or npz file, read as the cloud's recipe says; samples stay here");
+  command.add_option("--name", arguments->name, "Name of a client with --data; default: that of its certificate");
   command.add_option("--state", arguments->state,
                      "Folder for what clients remember from round to round; default: in memory only");
   command.add_option("--threads", arguments->threads, "How many clients train at a time")
@@ -90,7 +114,8 @@ void add_client_command(Command program) {
       .show_default();
   arguments->network.add_to(command, false);
   command.set_footer(
-      "Example:\n"
+      "Examples:\n"
+      "  muster client --to cloud.example.org:7400 --pki pki/client-graz --data graz.csv --state state\n"
       "  muster client --to edge.example.org:7401,cloud.example.org:7400 --pki pki/client-sim-0 --state state");
   command.set_action([arguments, command] { return arguments->network.end(run(*arguments), command); });
 }

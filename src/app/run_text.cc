@@ -60,10 +60,12 @@ Trouble trouble(const RunSummary& s) {
   return {};
 }
 
-// "4 of 20 to 30 clients (mean 25.5), 3 idle, CoV 0.42, 4 models".
+// "4 of 20 to 30 clients (mean 25.5), 3 idle, CoV 0.42, 4 models". Where clients keep their labels to themselves nobody
+// knows how even the groups are.
 std::string groups_line(const RunSummary& s) {
-  return fmt::format("{} of {}, {} idle, CoV {:.2f}, {}", s.groups,
-                     sizes_text(s.group_size_min, s.group_size_mean, s.group_size_max), s.idle, s.quality.cov_mean,
+  return fmt::format("{} of {}, {} idle, {}{}", s.groups,
+                     sizes_text(s.group_size_min, s.group_size_mean, s.group_size_max), s.idle,
+                     std::isnan(s.quality.cov_mean) ? "" : fmt::format("CoV {:.2f}, ", s.quality.cov_mean),
                      counted(s.models, "model"));
 }
 

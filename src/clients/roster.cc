@@ -11,6 +11,14 @@ void append(std::vector<T>& column, std::size_t before, const T& usual, const T&
   column.push_back(value);
 }
 
+// Changes one entry of such a column, of `size` entries.
+template <typename T>
+void change(std::vector<T>& column, std::size_t size, std::size_t at, const T& usual, const T& value) {
+  if (column.empty() && value == usual) return;
+  column.resize(size, usual);
+  column[at] = value;
+}
+
 }  // namespace
 
 void Roster::reserve(std::uint32_t clients) {
@@ -27,6 +35,16 @@ ClientId Roster::add(const ClientInfo& client) {
   append(since_round_, before, 1u, client.since_round);
   append(names_, before, std::string(), client.name);
   return {static_cast<std::uint32_t>(before)};
+}
+
+void Roster::set(ClientId client, const ClientInfo& told) {
+  const std::size_t size = train_samples_.size();
+  train_samples_[client.value] = told.train_samples;
+  test_samples_[client.value] = told.test_samples;
+  change(validation_samples_, size, client.value, 0u, told.validation_samples);
+  change(edge_, size, client.value, 0u, told.edge);
+  change(since_round_, size, client.value, 1u, told.since_round);
+  change(names_, size, client.value, std::string(), told.name);
 }
 
 std::string Roster::class_name(std::uint32_t label) const {

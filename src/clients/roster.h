@@ -33,6 +33,9 @@ class Roster {
   void reserve(std::uint32_t clients);
   // The next client; ids are given in order.
   ClientId add(const ClientInfo& client);
+  // What a client told, in place of what was known of it: a place that somebody takes. Precondition: client.value <
+  // clients().
+  void set(ClientId client, const ClientInfo& told);
 
   [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(train_samples_.size()); }
   [[nodiscard]] Shape shape() const { return shape_; }

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "data/blobs.h"
+#include "data/data_sheet.h"
 #include "data/readers/cifar.h"
 #include "data/readers/csv.h"
 #include "data/readers/found_file.h"
@@ -138,6 +139,7 @@ Result<TableOptions> table_options(const DataOptions& options) {
   } else if (options.missing != "error") {
     return usage_error("data.missing: '{}', want error, mean or drop", options.missing);
   }
+  table.sums = options.normalize.value_or(options.source == "csv");
   return table;
 }
 Result<RawData> read_csv_source(const fs::path& path, const DataOptions& options) {
@@ -335,25 +337,14 @@ Result<fs::path> locate(const Source& source, const DataOptions& options) {
     return fs::path(options.path);
   }
   if (source.kind == kFormat) {
-    return usage_error("data.path: missing, want the file or folder that source = {} reads", source.name);
+    return usage_error("data.path: missing, want the file or folder that source = {} reads{}", source.name,
+                       held_by_clients(options) ? "; only the clients of `muster cloud` bring their own files" : "");
   }
   if (const auto found = find_set(source)) return *found;
   std::vector<std::string> places;
   for (const fs::path& place : places_of(source.name)) places.push_back(place.string());
   return failure("{} is not on this machine (looked in {}); to get it: muster data get {}", source.name,
                  fmt::join(places, ", "), source.name);
-}
-
-// Features that are 0 or 1 stay so: a rare category must not become a large number.
-void leave_one_hot(RawData& data) {
-  std::size_t feature = 0;
-  for (const PreparedColumn& column : data.preparation.columns) {
-    for (std::size_t i = 0; i < column.features(); ++i, ++feature) {
-      if (column.kind == PreparedColumn::Kind::kNumber) continue;
-      data.train.scale[feature] = data.test.scale[feature] = 1.0f;
-      data.train.offset[feature] = data.test.offset[feature] = 0.0f;
-    }
-  }
 }
 
 Status normalise(const Source& source, const DataOptions& options, RawData& data) {
@@ -366,11 +357,10 @@ Status normalise(const Source& source, const DataOptions& options, RawData& data
   const auto one_hot = [](const PreparedColumn& column) { return column.kind == PreparedColumn::Kind::kOneHot; };
   const std::vector<PreparedColumn>& columns = data.preparation.columns;
   const bool mixed = std::ranges::any_of(columns, one_hot);
-  // FedProx adds 0.001 to a deviation in grey levels; a user's own features may be that small.
-  const double epsilon = data.train.storage == Samples::Storage::kBytes ? 1e-3 : 0.0;
   data.normalized = true;
-  normalize(data, mixed ? NormalizePer::kFeature : source.per.value_or(normalize_default(data.train.shape)), epsilon);
-  if (mixed) leave_one_hot(data);
+  // Features that are 0 or 1 stay so, having no sums: a rare category must not become a large number.
+  normalize(data, mixed ? NormalizePer::kFeature : source.per.value_or(normalize_default(data.train.shape)),
+            normalize_epsilon(data.train.storage));
   if (!columns.empty() && !options.normalize && !std::ranges::all_of(columns, one_hot)) {
     data.notes.push_back(
         "features are standardised by the mean and deviation of the training rows; data.normalize = false leaves them "
@@ -430,6 +420,32 @@ fs::path own_data_folder() {
   if (const fs::path chosen = from_environment("MUSTER_DATA"); !chosen.empty()) return chosen;
   if (const fs::path user = user_folder(); !user.empty()) return user;
   return "data";
+}
+
+bool held_by_clients(const DataOptions& options) {
+  return options.path.empty() && (options.source == "csv" || options.source == "npz");
+}
+
+Result<DataSheet> read_data_sheet(const DataOptions& options) {
+  MUSTER_ASSIGN(TableOptions table, table_options(options));
+  table.one_client = true;
+  table.tokens.vocabulary.clear();  // the cloud has it
+  if (options.source == "csv") return read_csv_sheet(options.path, table);
+  MUSTER_ASSIGN(const RawData raw, read_npz(options.path, table));
+  if (raw.client_names.size() > 1) {
+    return failure("{}: array '{}' names {} clients, but a client's own file is of one", options.path, options.client,
+                   raw.client_names.size());
+  }
+  DataSheet sheet{.rows = static_cast<std::uint32_t>(raw.train.size()),
+                  .test_rows = static_cast<std::uint32_t>(raw.test.size()),
+                  .labels = raw.class_names,
+                  .shape = raw.train.shape,
+                  .bytes = raw.train.storage == Samples::Storage::kBytes};
+  for (std::size_t c = sheet.labels.size(); c < raw.train.classes; ++c) sheet.labels.push_back(fmt::format("{}", c));
+  if (options.normalize.value_or(false)) {
+    sheet.sums = slot_sums(raw, normalize_slots(raw.train.shape, normalize_default(raw.train.shape)));
+  }
+  return sheet;
 }
 
 Result<RawData> read_source(const DataOptions& options, std::string& label) {

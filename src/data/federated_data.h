@@ -146,6 +146,10 @@ struct DataOptions {
 [[nodiscard]] Result<std::unique_ptr<FederatedData>> make_federated_data(const DataOptions& options,
                                                                          std::uint64_t seed);
 
+// Whether the recipe leaves the data to clients with files of their own (a table or arrays, without a path): a
+// deployment has such, a simulation does not.
+[[nodiscard]] bool held_by_clients(const DataOptions& options);
+
 // Whether they are read or made in advance, and kept: FederatedData::share() then has something to move.
 [[nodiscard]] bool stores_samples(const DataOptions& options);
 

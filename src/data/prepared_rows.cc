@@ -52,7 +52,8 @@ class FirstFault {
 
 class TableReading {
  public:
-  TableReading(std::string_view text, const Preparation& preparation) : text_(text), preparation_(preparation) {}
+  TableReading(std::string_view text, const Preparation& preparation, RowsFor use)
+      : text_(text), preparation_(preparation), trains_(use == RowsFor::kTraining) {}
 
   Result<PreparedRows> read() {
     MUSTER_TRY(find_columns());
@@ -70,7 +71,9 @@ class TableReading {
       }
     }
     read_labels();
+    read_split();
     MUSTER_TRY(faults_.status());
+    if (trains_ && !rows_.has_labels) return failure("no labels in column '{}'", shown_text(preparation_.label));
     if (preparation_.storage != Samples::Storage::kTokens) {
       MUSTER_ASSIGN(rows_.samples.floats,
                     feature_rows(numbers_in_order(), scan_.rows, preparation_.columns, categories));
@@ -121,7 +124,9 @@ class TableReading {
     }
     label_ = find(preparation_.label);
     client_ = find(preparation_.client);
+    if (trains_) split_ = find(preparation_.split);
     if (label_) uses_[*label_] = ColumnUse::kText;
+    if (split_) uses_[*split_] = ColumnUse::kText;
     if (client_) uses_[*client_] = ColumnUse::kText;
     slots_ = slots_of(uses_);
     note_others(names);
@@ -263,6 +268,22 @@ class TableReading {
     rows_.samples.labels.assign(ids.begin(), ids.end());
   }
 
+  void read_split() {
+    if (!split_) return;
+    const ScannedTexts& texts = scan_.text_columns[slot(*split_)];
+    if (texts.first_missing) faults_.add(texts.first_missing->line, preparation_.split, "missing value");
+    std::vector<bool> is_test;
+    for (std::uint32_t id = 0; id < texts.values.size(); ++id) {
+      const std::optional<bool> test = marks_test(texts.values.text(id), found_.dialect.decimal);
+      if (!test) {
+        faults_.add(texts.values.first_line(id), preparation_.split,
+                    fmt::format("'{}', want 0 or train, 1 or test", shown_text(texts.values.text(id).substr(0, 40))));
+      }
+      is_test.push_back(test.value_or(false));
+    }
+    for (const std::uint32_t id : texts.ids) rows_.is_test.push_back(id != ScannedTexts::kMissing && is_test[id]);
+  }
+
   void read_clients() {
     if (!client_) return;
     const ScannedTexts& texts = scan_.text_columns[slot(*client_)];
@@ -288,19 +309,21 @@ class TableReading {
 
   std::string_view text_;
   const Preparation& preparation_;
+  const bool trains_;
   FoundDialect found_;
   std::vector<ColumnUse> uses_;
   std::vector<std::size_t> slots_;
   std::vector<std::size_t> positions_;  // of each prepared column in the file
   std::optional<std::size_t> label_;
   std::optional<std::size_t> client_;
+  std::optional<std::size_t> split_;
   CsvScan scan_;
   FirstFault faults_;
   PreparedRows rows_;
 };
 
-Result<PreparedRows> read_table(DecodedText decoded, const Preparation& preparation) {
-  MUSTER_ASSIGN(PreparedRows rows, TableReading(decoded.buffer.text(), preparation).read());
+Result<PreparedRows> read_table(DecodedText decoded, const Preparation& preparation, RowsFor use) {
+  MUSTER_ASSIGN(PreparedRows rows, TableReading(decoded.buffer.text(), preparation, use).read());
   rows.notes.insert(rows.notes.begin(), decoded.notes.begin(), decoded.notes.end());
   return rows;
 }
@@ -315,16 +338,20 @@ Status check_kind(const Preparation& preparation) {
 
 }  // namespace
 
-Result<PreparedRows> prepare_table(std::string_view text, const Preparation& preparation) {
+Result<PreparedRows> prepare_table(std::string_view text, const Preparation& preparation, RowsFor use) {
   MUSTER_TRY(check_kind(preparation));
   MUSTER_ASSIGN(DecodedText decoded, decode_text(text));
-  return read_table(std::move(decoded), preparation);
+  return read_table(std::move(decoded), preparation, use);
 }
 
-Result<PreparedRows> prepare_arrays(std::span<const std::uint8_t> bytes, const Preparation& preparation) {
+Result<PreparedRows> prepare_arrays(std::span<const std::uint8_t> bytes, const Preparation& preparation, RowsFor use) {
   MUSTER_TRY(check_kind(preparation));
-  MUSTER_ASSIGN(NpzRows arrays, parse_npz_rows(bytes, preparation.label, preparation.client));
+  const bool trains = use == RowsFor::kTraining;
+  MUSTER_ASSIGN(NpzRows arrays, parse_npz_rows(bytes, preparation.label, preparation.client,
+                                               trains ? preparation.split : std::string()));
+  if (trains && !arrays.labels) return failure("no array '{}' of labels", preparation.label);
   PreparedRows rows;
+  rows.is_test = std::move(arrays.is_test);
   rows.samples = empty_samples(preparation);
   if (arrays.samples.shape.size() != preparation.shape.size()) {
     const Shape& got = arrays.samples.shape;
@@ -362,19 +389,19 @@ Result<PreparedRows> prepare_arrays(std::span<const std::uint8_t> bytes, const P
   return rows;
 }
 
-Result<PreparedRows> prepare_rows(const std::filesystem::path& path, const Preparation& preparation) {
+Result<PreparedRows> prepare_rows(const std::filesystem::path& path, const Preparation& preparation, RowsFor use) {
   const auto read = [&]() -> Result<PreparedRows> {
     if (!preparation.columns.empty()) {
       MUSTER_TRY(check_kind(preparation));
       MUSTER_ASSIGN(DecodedText decoded, read_text(path));
-      return read_table(std::move(decoded), preparation);
+      return read_table(std::move(decoded), preparation, use);
     }
     MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
     if (bytes.size() < 2 || bytes[0] != 'P' || bytes[1] != 'K') {
       return failure("want an .npz file with an array x: the model was trained on {}, which has no named columns",
                      preparation.source.empty() ? "arrays" : preparation.source);
     }
-    return prepare_arrays(bytes, preparation);
+    return prepare_arrays(bytes, preparation, use);
   };
   auto rows = read();
   if (!rows && rows.error().message.find(path.string()) == std::string::npos) {

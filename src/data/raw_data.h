@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/feature_sums.h"
 #include "data/preparation.h"
 #include "data/samples.h"
 
@@ -23,6 +24,9 @@ struct RawData {
   std::vector<std::string> class_names;  // empty, or one per class
 
   bool normalized = false;  // features were standardised
+  // Of each feature over the training rows, client after client, where a table was read to be standardised; those of
+  // one-hot features are empty.
+  std::vector<FeatureSums> sums;
 
   // Of a table: its columns and how they were read. The rest is filled in when the source is known as a whole.
   Preparation preparation;

@@ -81,16 +81,16 @@ class StoredData final : public FederatedData {
   Result<std::shared_ptr<const SharedMemory>> share() override {
     if (memory_) return memory_;
     MUSTER_ASSIGN(memory_, share_arrays({.train = &raw_.train,
-                                        .test = &raw_.test,
-                                        .tests_in_train = test_samples_ == &raw_.train,
-                                        .global_in_train = global_samples_ == &raw_.train,
-                                        .edges = edges_,
-                                        .train_rows = &train_index_,
-                                        .test_rows = &test_index_,
-                                        .validation_rows = &validation_index_,
-                                        .global_test = global_test_,
-                                        .global_validation = global_validation_,
-                                        .exemplars = exemplars_}));
+                                         .test = &raw_.test,
+                                         .tests_in_train = test_samples_ == &raw_.train,
+                                         .global_in_train = global_samples_ == &raw_.train,
+                                         .edges = edges_,
+                                         .train_rows = &train_index_,
+                                         .test_rows = &test_index_,
+                                         .validation_rows = &validation_index_,
+                                         .global_test = global_test_,
+                                         .global_validation = global_validation_,
+                                         .exemplars = exemplars_}));
     return memory_;
   }
 
@@ -167,7 +167,7 @@ Division no_rows(std::uint32_t clients) {
   return none;
 }
 
-// Moves a random `fraction` of every client's rows (rounded, but never its last row) from `train` into the result.
+// Moves a random `fraction` of every client's rows (see cut_count()) from `train` into the result.
 // `part` names the streams that draw them.
 Division cut_rows(Division& train, double fraction, std::uint64_t seed, std::uint32_t part) {
   Division test;
@@ -175,8 +175,7 @@ Division cut_rows(Division& train, double fraction, std::uint64_t seed, std::uin
   for (std::uint32_t k = 0; k < train.clients(); ++k) {
     const std::uint32_t begin = train.offsets[k];
     const std::uint32_t size = train.size(k);
-    auto count = static_cast<std::uint32_t>(size * fraction + 0.5);
-    if (size > 0) count = std::min(count, size - 1);
+    const std::uint32_t count = cut_count(size, fraction);
     Stream stream({.seed = seed, .purpose = Purpose::kSplit, .id = k, .part = part});
     for (std::uint32_t last = size; last > size - count; --last) {
       std::swap(train.rows[begin + last - 1], train.rows[begin + stream.below(last)]);
@@ -230,6 +229,7 @@ class Divider {
     data_->raw_ = std::move(raw);
     if (options.merge_test) append_test(data_->raw_);
   }
+  void set_only(const OnlyClient& only) { only_ = only; }
 
   Result<std::unique_ptr<FederatedData>> divide() {
     MUSTER_TRY(check());
@@ -264,6 +264,10 @@ class Divider {
     clients_ = options_.clients.value_or(std::min(law_->default_clients, static_cast<std::uint32_t>(rows)));
     if (clients_ == 0) return usage_error("data.clients: 0, want at least 1");
     const std::size_t limit = law_->replicates ? rows * rotations_of(options_) : rows;
+    if (only_) {
+      clients_ = only_->clients;
+      return {};
+    }
     if (clients_ > limit) {
       return usage_error("data.clients: {}, want at most {} (the training samples of {})", clients_, limit, source_);
     }
@@ -290,7 +294,7 @@ class Divider {
 
   Status divide_rows() {
     const RawData& raw = data_->raw_;
-    const bool source_tests = raw.test.size() > 0;
+    const bool source_tests = only_ ? only_->marked_tests && !options_.merge_test : raw.test.size() > 0;
     const double fraction = options_.test_fraction.value_or(source_tests ? 0.0 : 0.1);
     data_->test_samples_ = source_tests ? &raw.test : &raw.train;
 
@@ -310,7 +314,8 @@ class Divider {
       reduce_shares(raw.train.labels, stream, data_->train_index_);
     }
     const bool planted = !options_.test_fraction && law_->plants && source_tests;
-    const bool owned = !options_.test_fraction && !data_->train_index_.owners.empty() && !raw.test_clients.empty();
+    const bool owned = !options_.test_fraction && !data_->train_index_.owners.empty() &&
+                       (only_ ? source_tests : !raw.test_clients.empty());
     if (!planted && !owned) data_->cut_fraction_ = fraction;
     if (planted) {
       MUSTER_ASSIGN(data_->test_index_, apply(raw.test, {}, kLocalTest));
@@ -365,7 +370,21 @@ class Divider {
     return {};
   }
 
+  // All rows are the only client's.
+  Division only_division(std::size_t rows) const {
+    Division division = no_rows(clients_);
+    division.rows.resize(rows);
+    std::iota(division.rows.begin(), division.rows.end(), 0u);
+    for (std::uint32_t k = only_->client.value; k < clients_; ++k) {
+      division.offsets[k + 1] = static_cast<std::uint32_t>(rows);
+    }
+    division.owners.resize(clients_);
+    std::iota(division.owners.begin(), division.owners.end(), 0u);
+    return division;
+  }
+
   Result<Division> apply(const Samples& samples, std::span<const std::uint32_t> owners, Part part) {
+    if (only_) return only_division(samples.size());
     const PartitionTask task{.labels = samples.labels,
                              .classes = samples.classes,
                              .owners = owners,
@@ -502,9 +521,23 @@ class Divider {
   std::unique_ptr<StoredData> data_;
   const PartitionLaw* law_ = nullptr;
   std::uint32_t clients_ = 0;
+  std::optional<OnlyClient> only_;
 };
 
 }  // namespace
+
+std::uint32_t cut_count(std::uint32_t rows, double fraction) {
+  const auto count = static_cast<std::uint32_t>(rows * fraction + 0.5);
+  return rows > 0 ? std::min(count, rows - 1) : 0;
+}
+
+Result<std::unique_ptr<FederatedData>> divide_for_client(RawData raw, const DataOptions& options,
+                                                         const OnlyClient& only, std::uint64_t seed,
+                                                         std::string source) {
+  Divider divider(std::move(raw), options, seed, std::move(source));
+  divider.set_only(only);
+  return divider.divide();
+}
 
 Result<std::unique_ptr<FederatedData>> divide_among_clients(RawData raw, const DataOptions& options, std::uint64_t seed,
                                                             std::string source) {

@@ -22,4 +22,19 @@ namespace muster {
 [[nodiscard]] Result<std::unique_ptr<FederatedData>> divide_among_clients(RawData raw, const DataOptions& options,
                                                                           std::uint64_t seed, std::string source);
 
+// How many of a client's rows a share of them is: rounded, but never its last row.
+[[nodiscard]] std::uint32_t cut_count(std::uint32_t rows, double fraction);
+
+// All of `raw` is one client's, the others have nothing here. What is set aside is what the client has in
+// divide_among_clients() of all clients' rows. `marked_tests`: whether some client's file marks its tests; no client's
+// are cut then unless test-fraction says so.
+struct OnlyClient {
+  ClientId client;
+  std::uint32_t clients = 1;
+  bool marked_tests = false;
+};
+[[nodiscard]] Result<std::unique_ptr<FederatedData>> divide_for_client(RawData raw, const DataOptions& options,
+                                                                       const OnlyClient& only, std::uint64_t seed,
+                                                                       std::string source);
+
 }  // namespace muster

@@ -1,9 +1,12 @@
 #include "deploy/client_run.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/isa.h"
+#include "data/agreement.h"
 #include "deploy/client_workplace.h"
+#include "wire/wire_sheet.h"
 
 namespace muster {
 namespace {
@@ -30,13 +33,68 @@ void use_kernels(const std::string& wanted, const std::function<void(const std::
     say(fmt::format("this processor has no {}, which the cloud uses: results differ in their last bits", wanted));
 }
 
+namespace {
+
+// A process that brings a file: what it tells of it, and how it reads it once all have agreed.
+class OwnFile {
+ public:
+  OwnFile(std::string name, std::filesystem::path path) : name_(std::move(name)), path_(std::move(path)) {}
+
+  // Called by one thread at a time.
+  Result<v1::Hello> tell(v1::Hello hello, const v1::HowToRead& how,
+                         const std::function<void(const std::string&)>& say) {
+    if (told_by_ != how.recipe()) {
+      MUSTER_ASSIGN(const Recipe recipe, parse_recipe(how.recipe(), "the cloud's recipe"));
+      DataOptions options = recipe.data;
+      options.path = path_.string();
+      MUSTER_ASSIGN(const DataSheet sheet, read_data_sheet(options));
+      sheet_.Clear();
+      put(sheet, sheet_);
+      told_by_ = how.recipe();
+      if (say) {
+        say(fmt::format("{}: {} training rows, {} test rows, {} labels; waiting for the run to begin", path_.string(),
+                        sheet.rows, sheet.test_rows, sheet.labels.size()));
+      }
+    }
+    *hello.mutable_clients(0)->mutable_data() = sheet_;
+    return hello;
+  }
+
+  Result<std::unique_ptr<FederatedData>> read(const Recipe& recipe, const v1::Welcome& welcome) const {
+    if (welcome.clients_size() != 1) return failure("the cloud knows {} clients here, want 1", welcome.clients_size());
+    if (!recipe.data.clients) return failure("the cloud's recipe does not say how many clients there are");
+    MUSTER_ASSIGN(const Preparation agreed, parse_preparation(welcome.preparation()));
+    DataOptions options = recipe.data;
+    options.path = path_.string();
+    return make_own_data(options, agreed,
+                         {.client = {welcome.clients(0)}, .clients = *recipe.data.clients, .name = name_},
+                         recipe.data_seed.value_or(recipe.seed));
+  }
+
+ private:
+  const std::string name_;
+  const std::filesystem::path path_;
+  std::string told_by_;
+  v1::DataSheet sheet_;
+};
+
+// The run that a process is part of.
+struct PresentRun {
+  v1::Welcome welcome;
+  std::shared_ptr<Workplace> workplace;
+  std::mutex mutex;  // of all: connections of one process have one workplace
+
+  // `own`: the data are those of one client, by its number.
+  [[nodiscard]] bool is(const v1::Welcome& other, bool own) const {
+    if (!workplace || welcome.run() != other.run() || welcome.recipe() != other.recipe()) return false;
+    return !own ||
+           (welcome.preparation() == other.preparation() && std::ranges::equal(welcome.clients(), other.clients()));
+  }
+};
+
+}  // namespace
+
 Answerer::Options client_answers(const ClientRunOptions& options) {
-  struct Present {
-    std::string run;
-    std::string recipe;
-    std::shared_ptr<Workplace> workplace;
-    std::mutex mutex;  // of all: connections of one process have one workplace
-  };
   Answerer::Options answers{.threads = options.threads, .limits = kDown, .say = options.say};
   answers.hello.set_version(1);
   answers.hello.set_program("muster");
@@ -45,13 +103,20 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
       answers.hello.add_clients()->set_simulated(static_cast<std::uint32_t>(client));
     }
   }
-  answers.begin = [present = std::make_shared<Present>(), threads = options.threads, state = options.state,
+  std::shared_ptr<OwnFile> own;
+  if (!options.data.empty()) {
+    own = std::make_shared<OwnFile>(options.name, options.data);
+    answers.hello.clear_clients();
+    answers.hello.add_clients()->set_name(options.name);
+    answers.tell = [own, hello = answers.hello, say = options.say](const v1::HowToRead& how) {
+      return own->tell(hello, how, say);
+    };
+  }
+  answers.begin = [own, present = std::make_shared<PresentRun>(), threads = options.threads, state = options.state,
                    total = answers.hello.clients_size(),
                    say = options.say](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
     const std::lock_guard lock(present->mutex);
-    if (present->workplace && present->run == welcome.run() && present->recipe == welcome.recipe()) {
-      return present->workplace;
-    }
+    if (present->is(welcome, own != nullptr)) return present->workplace;
     if (!is_file_name(welcome.run())) return failure("the cloud's run is called {}", told_text(welcome.run()));
     use_kernels(welcome.kernels(), say);
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
@@ -62,11 +127,19 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
           "(examples/python_client)",
           recipe.model.name);
     }
-    MUSTER_ASSIGN(present->workplace,
-                  make_client_workplace(recipe, threads, state.empty() ? state : state / welcome.run()));
-    present->run = welcome.run();
-    present->recipe = welcome.recipe();
-    if (say) say(fmt::format("part of run {}, {} clients", welcome.run(), total));
+    std::shared_ptr<const FederatedData> data;
+    if (own) {
+      MUSTER_ASSIGN(data, own->read(recipe, welcome));
+    } else {
+      MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+    }
+    MUSTER_ASSIGN(present->workplace, make_client_workplace(recipe, std::move(data), threads,
+                                                            state.empty() ? state : state / welcome.run()));
+    present->welcome = welcome;
+    if (say) {
+      say(own ? fmt::format("part of run {}, as client {}", welcome.run(), welcome.clients(0))
+              : fmt::format("part of run {}, {} clients", welcome.run(), total));
+    }
     return present->workplace;
   };
   return answers;

@@ -1,5 +1,5 @@
-// A process that stands for clients of a simulated partition: dials the cloud or an edge, trains when it is asked to,
-// and comes back when the connection is lost.
+// A process that stands for clients: those of a simulated partition, or one with data of its own. It dials the cloud or
+// an edge, trains when it is asked to, and comes back when the connection is lost.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +16,8 @@ struct ClientRunOptions {
   std::vector<std::string> to;  // the cloud or an edge, and where to go if that is gone
   Security security;
   std::vector<ClientRange> clients;  // of the partition that the cloud's recipe makes
+  std::string name;                  // instead: of a client with data of its own,
+  std::filesystem::path data;        // which are here
   std::filesystem::path state;       // what they remember
   std::uint32_t threads = 1;
   std::uint32_t connections = 1;  // that share the clients among them; at most as many as clients

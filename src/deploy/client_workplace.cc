@@ -124,10 +124,9 @@ class ClientWorkplace final : public Workplace {
 
 }  // namespace
 
-Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe, std::uint32_t threads,
-                                                         const std::filesystem::path& states) {
-  MUSTER_ASSIGN(std::shared_ptr<const FederatedData> data,
-                make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
+Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe,
+                                                         std::shared_ptr<const FederatedData> data,
+                                                         std::uint32_t threads, const std::filesystem::path& states) {
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> federation,
                 make_simulated_federation(recipe, threads, nullptr, *data, {}));
   return std::shared_ptr<Workplace>(std::make_shared<ClientWorkplace>(std::move(data), std::move(federation), states));

@@ -6,10 +6,12 @@
 
 #include "base/file.h"
 #include "base/isa.h"
+#include "deploy/own_admission.h"
 #include "deploy/run_ledger.h"
 #include "engine/simulated_federation.h"
 #include "recipe/choices.h"
 #include "record/progress_remark.h"
+#include "record/run_folder.h"
 #include "wire/edge_federation.h"
 
 namespace muster {
@@ -43,39 +45,43 @@ class DropCount final : public RoundObserver {
 };
 
 // Everything that listens, for as long as the run lasts.
-class CloudNetwork {
+class CloudNetwork final : public RoundObserver {
  public:
   CloudNetwork(const CloudRunOptions& options, StatusPage& page, RunLedger& ledger, const RunTimes* times)
       : options_(options), page_(page), ledger_(ledger), times_(times) {}
 
+  // Clients with data of their own are waited for before the run is anything: what they tell is its data.
+  Result<std::shared_ptr<const FederatedData>> gather(const Recipe& recipe, const std::filesystem::path& resumed) {
+    MUSTER_TRY(check_held_by_clients(recipe.data));
+    // One that was killed before it began is begun.
+    const bool known = !resumed.empty() && Membership::is_in(resumed);
+    if (known) {
+      MUSTER_ASSIGN(own_, OwnAdmission::resume(recipe, resumed));
+    } else {
+      own_ = std::make_shared<OwnAdmission>(recipe.data);
+    }
+    clients_ = std::make_unique<RemoteClients>(own_->admit(), events());
+    clients_->set_how_to_read(own_->how_to_read(recipe));
+    MUSTER_TRY(listen(*recipe.data.clients));
+    if (!known) {
+      MUSTER_TRY(own_->gather(recipe, *clients_, [this, &recipe](std::size_t came, std::size_t wanted) {
+        return go_on(came, wanted, recipe.deployment.wait_clients.of(static_cast<std::uint32_t>(wanted)));
+      }));
+    }
+    return std::shared_ptr<const FederatedData>(own_->membership()->data());
+  }
+
   Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                                            const std::filesystem::path& folder) {
-    const Roster& roster = here->roster();
-    const std::uint32_t count = roster.clients();
+    const std::uint32_t count = here->roster().clients();
     roster_ = count;
-    clients_ = std::make_unique<RemoteClients>(simulated_admission(count),
-                                               WireEvents{.say = options_.simulation.say, .log = &ledger_});
-    MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
-    MUSTER_TRY(ledger_.begin(folder, run.welcome, recipe, count));
-    clients_->begin(std::move(run));
-    page_.watch(*clients_);
-    page_.begin_run(recipe.rounds, count, times_);
-    MUSTER_ASSIGN(listener_, Listener::start({.address = options_.listen,
-                                              .credentials = options_.security.credentials,
-                                              .attach =
-                                                  [this](const std::string& certificate, const std::string& address,
-                                                         std::shared_ptr<Channel> channel) {
-                                                    return let_in(*clients_, options_.security, true, certificate,
-                                                                  address, std::move(channel));
-                                                  },
-                                              .say = options_.simulation.say}));
-    if (options_.listening) MUSTER_TRY(options_.listening(listener_->port(), count));
-    MUSTER_TRY(wait_for_clients(roster, recipe.deployment));
-    page_.set_health("");
+    if (!own_) clients_ = std::make_unique<RemoteClients>(simulated_admission(count), events());
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
-    return std::unique_ptr<Federation>(std::make_unique<EdgeFederation>(
+    MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
+    MUSTER_TRY(ledger_.begin(folder, run.welcome, recipe, count));
+    auto federation = std::make_unique<EdgeFederation>(
         std::move(here), std::move(profile), std::move(trainer), *clients_,
         EdgeFederationOptions{
             .round_deadline_s = recipe.deployment.round_deadline_s,
@@ -83,7 +89,27 @@ class CloudNetwork {
             .group_quorum = recipe.deployment.quorum,
             .keeps_parts = keeps_parts_in_clients(recipe),
             .say = options_.simulation.say,
-            .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }}));
+            .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }});
+    page_.watch(*clients_);
+    page_.begin_run(recipe.rounds, count, times_);
+    if (own_) {
+      MUSTER_TRY(own_->begin(std::move(run), *clients_, *federation, folder));
+    } else {
+      clients_->begin(std::move(run));
+      MUSTER_TRY(listen(count));
+    }
+    MUSTER_TRY(wait_for_clients(federation->roster(), recipe.deployment));
+    page_.set_health("");
+    return std::unique_ptr<Federation>(std::move(federation));
+  }
+
+  // Between two rounds: whoever has come is there from the next one on.
+  void end(const Models&, RoundRecord& record) override {
+    if (own_) own_->let_join(record.round + 1, options_.simulation.say);
+  }
+  Status restore(const Checkpoint& checkpoint) override {
+    if (own_) own_->let_join(checkpoint.round + 1, options_.simulation.say);
+    return {};
   }
 
   // Who is here, for people.
@@ -101,22 +127,40 @@ class CloudNetwork {
   }
 
  private:
+  [[nodiscard]] WireEvents events() const { return {.say = options_.simulation.say, .log = &ledger_}; }
+
+  Status listen(std::uint32_t clients) {
+    MUSTER_ASSIGN(listener_, Listener::start({.address = options_.listen,
+                                              .credentials = options_.security.credentials,
+                                              .attach =
+                                                  [this](const std::string& certificate, const std::string& address,
+                                                         std::shared_ptr<Channel> channel) {
+                                                    return let_in(*clients_, options_.security, true, certificate,
+                                                                  address, std::move(channel));
+                                                  },
+                                              .say = options_.simulation.say}));
+    return options_.listening ? options_.listening(listener_->port(), clients) : Status();
+  }
+
+  // Tells how many have come; whether to wait for more.
+  bool go_on(std::size_t came, std::size_t wanted, std::size_t least) {
+    if (came != told_) {
+      const std::string line = fmt::format("waiting for clients: {} of {} are here", came, wanted);
+      page_.set_health(line);
+      if (options_.simulation.say) options_.simulation.say(line);
+    }
+    told_ = came;
+    return came < least && !(options_.simulation.interrupt && *options_.simulation.interrupt);
+  }
+
   // Those that are there from the first round on; with fewer than deployment.wait-clients of them nothing begins.
   Status wait_for_clients(const Roster& roster, const DeploymentOptions& deployment) {
     const std::vector<ClientId> wanted = roster.present(1);
     const std::uint32_t least = deployment.wait_clients.of(static_cast<std::uint32_t>(wanted.size()));
     const WireTime deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(1000 * deployment.round_deadline_s));
-    std::size_t told = SIZE_MAX;
-    const std::size_t there = clients_->wait_for(wanted, deadline, [&](std::size_t came) {
-      if (came != told) {
-        const std::string line = fmt::format("waiting for clients: {} of {} are here", came, wanted.size());
-        page_.set_health(line);
-        if (options_.simulation.say) options_.simulation.say(line);
-      }
-      told = came;
-      return came < least && !(options_.simulation.interrupt && *options_.simulation.interrupt);
-    });
+    const std::size_t there =
+        clients_->wait_for(wanted, deadline, [&](std::size_t came) { return go_on(came, wanted.size(), least); });
     if (there >= least) return {};
     if (options_.simulation.interrupt && *options_.simulation.interrupt) {
       return failure("interrupted while {} of {} clients were here", there, wanted.size());
@@ -130,6 +174,8 @@ class CloudNetwork {
   RunLedger& ledger_;
   const RunTimes* times_;
   std::uint32_t roster_ = 0;
+  std::size_t told_ = SIZE_MAX;        // clients that are here, when it was last said
+  std::shared_ptr<OwnAdmission> own_;  // null: clients are simulated
   std::unique_ptr<RemoteClients> clients_;
   std::unique_ptr<Listener> listener_;
 };
@@ -137,7 +183,7 @@ class CloudNetwork {
 }  // namespace
 
 RemoteClients::Admit simulated_admission(std::uint32_t clients) {
-  return [clients](const std::vector<v1::Client>& told) -> Result<std::vector<ClientId>> {
+  return [clients](const std::vector<v1::Client>& told) -> Result<RemoteClients::Admitted> {
     std::vector<ClientId> ids;
     for (const v1::Client& client : told) {
       if (!client.has_simulated()) return usage_error("{}: this run's clients are simulated", client.name());
@@ -146,7 +192,7 @@ RemoteClients::Admit simulated_admission(std::uint32_t clients) {
       }
       ids.push_back({client.simulated()});
     }
-    return ids;
+    return RemoteClients::Admitted(std::move(ids));
   };
 }
 
@@ -176,14 +222,33 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   if (options.status.port) simulation.observers.push_back(&page);
   RunLedger ledger({.vectors = options.ledger_vectors, .say = options.simulation.say});
   simulation.observers.push_back(&ledger);
+  Recipe recipe = options.recipe;
+  std::filesystem::path resumed;
+  if (!options.resume.empty()) {
+    MUSTER_ASSIGN(const RunFolder folder, RunFolder::open(simulation.out, options.resume));
+    resumed = folder.path();
+    MUSTER_ASSIGN(recipe, load_recipe((resumed / "recipe.toml").string()));
+  }
+  if (held_by_clients(recipe.data)) MUSTER_TRY(check_recipe(recipe));
   CloudNetwork network(options, page, ledger, simulation.times);
   DropCount drops;
   simulation.observers.push_back(&drops);
   set_progress_remark([&] { return network.shown(drops); });
-  simulation.federation = [&](const Recipe& recipe, std::unique_ptr<LocalFederation> here,
+  simulation.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
                               const std::filesystem::path& folder) {
-    return network.make(recipe, std::move(here), folder);
+    return network.make(settled, std::move(here), folder);
   };
+  if (held_by_clients(recipe.data)) {
+    simulation.observers.push_back(&network);
+    simulation.knows_samples = false;
+    Result<std::shared_ptr<const FederatedData>> told = network.gather(recipe, resumed);
+    if (!told) {
+      set_progress_remark({});
+      network.finish("");
+      return std::move(told).error();
+    }
+    simulation.data = std::move(told).value();
+  }
   Result<RunSummary> summary = options.resume.empty() ? simulate(options.recipe, simulation)
                                                       : resume(options.resume, options.settings, simulation);
   set_progress_remark({});

@@ -12,13 +12,13 @@ constexpr ChunkReader::Limits kDown{
     .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
 
 // An edge knows clients by what they call themselves: who is who is the cloud's to say.
-Result<std::vector<ClientId>> ids_of(const std::vector<v1::Client>& clients) {
+Result<RemoteClients::Admitted> ids_of(const std::vector<v1::Client>& clients) {
   std::vector<ClientId> ids;
   for (const v1::Client& client : clients) {
     if (!client.has_simulated()) return usage_error("{}: clients with data of their own dial the cloud", client.name());
     ids.push_back({client.simulated()});
   }
-  return ids;
+  return RemoteClients::Admitted(std::move(ids));
 }
 
 }  // namespace

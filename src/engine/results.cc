@@ -48,6 +48,20 @@ Status write_weights(const RunSummary& summary, const Models& models, const Netw
   return {};
 }
 
+// Where nobody can judge groups by true labels: written as null.
+GroupQuality unknown_quality() {
+  return {.cov_mean = NAN,
+          .cov_max = NAN,
+          .qcid_mean = NAN,
+          .cpd_median = NAN,
+          .cpd_mean = NAN,
+          .cpd_low = NAN,
+          .cpd_high = NAN,
+          .balance_ratio = NAN,
+          .covered_classes = NAN,
+          .emd_mean = NAN};
+}
+
 }  // namespace
 
 RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federation& federation, const Oracle* oracle,
@@ -73,10 +87,8 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
   summary.group_size_mean = sizes.mean;
   summary.groups_since = loop.groups().formed_for();
   summary.truth = loop.groups().truth();
-  if (oracle) {
-    summary.quality = oracle->quality(grouping);
-    summary.client_quality = oracle->client_quality();
-  }
+  summary.quality = oracle ? oracle->quality(grouping) : unknown_quality();
+  summary.client_quality = oracle ? oracle->client_quality() : unknown_quality();
   summary.dir = folder.path();
   summary.data = data;
   summary.parameters = federation.network().parameters();

@@ -85,9 +85,11 @@ Result<std::unique_ptr<RunEvaluation>> RunEvaluation::make(const EvaluationOptio
   if (wants_clients || clients_validate) {
     Stream stream({.seed = seed, .purpose = Purpose::kSampling, .part = 1});
     for (const std::uint32_t k : stream.sample(roster.clients(), options.clients.of(roster.clients()))) {
-      if (wants_clients) made->tests_.add({k}, roster.test_samples({k}));
-      if (clients_validate) validation.add({k}, roster.validation_samples({k}));
+      if (wants_clients) made->tests_.clients.push_back({k});
+      if (clients_validate) validation.clients.push_back({k});
     }
+    if (made->samples_of(made->tests_) == 0) made->tests_.clients.clear();
+    if (made->samples_of(validation) == 0) validation.clients.clear();
   }
   // Without test samples anywhere "auto" trains all the same, and has no accuracy.
   if (wants_clients && made->tests_.clients.empty() && on != On::kAuto) {
@@ -103,10 +105,14 @@ Result<std::unique_ptr<RunEvaluation>> RunEvaluation::make(const EvaluationOptio
   return made;
 }
 
-void RunEvaluation::Asked::add(ClientId client, std::uint32_t of_client) {
-  if (of_client == 0) return;
-  clients.push_back(client);
-  samples += of_client;
+std::uint32_t RunEvaluation::samples_of(const Asked& asked, ClientId client) const {
+  return asked.held_out == HeldOut::kTest ? roster_.test_samples(client) : roster_.validation_samples(client);
+}
+
+std::uint64_t RunEvaluation::samples_of(const Asked& asked) const {
+  std::uint64_t samples = 0;
+  for (const ClientId client : asked.clients) samples += samples_of(asked, client);
+  return samples;
 }
 
 // At the end: whom rounds ask, or else everybody who has tests.
@@ -115,18 +121,21 @@ void RunEvaluation::ask_sites() {
   if (!sites_.clients.empty()) return;
   std::uint32_t tested = 0;
   for (std::uint32_t k = 0; k < roster_.clients(); ++k) tested += roster_.test_samples({k}) > 0 ? 1 : 0;
-  if (tested == 0) sites_skipped_ = "no client has test samples of its own";
+  if (tested == 0) {
+    sites_skipped_ = "no client has test samples of its own";
+    return;
+  }
   if (tested > kMostSites) {
     sites_skipped_ = fmt::format(
         "{} clients have test samples, more than {}; evaluation.on = \"clients\" asks them all", tested, kMostSites);
     return;
   }
-  for (std::uint32_t k = 0; k < roster_.clients(); ++k) sites_.add({k}, roster_.test_samples({k}));
+  for (std::uint32_t k = 0; k < roster_.clients(); ++k) sites_.clients.push_back({k});
 }
 
 // Scores are of two classes, and of no more samples than fit.
 Details RunEvaluation::affordable(Details details, const Asked& asked) const {
-  const std::uint64_t samples = asked.global ? asked.global_samples : asked.samples;
+  const std::uint64_t samples = asked.global ? asked.global_samples : samples_of(asked);
   details.scores = details.scores && roster_.classes() == 2 && samples <= kMostScores;
   return details;
 }
@@ -145,7 +154,7 @@ EvaluationRequest RunEvaluation::request_of(const Asked& asked, const Details& d
   request.models.push_back(models.shared());
   const std::vector<GroupId> group_of = groups_of_clients(grouping, roster_.clients());
   for (const ClientId client : asked.clients) {
-    if (roster_.since_round(client) > round) continue;
+    if (roster_.since_round(client) > round || samples_of(asked, client) == 0) continue;
     const GroupId group = group_of[client.value];
     if (grouped_only_ && group == kNoGroup) continue;
     clients_.push_back(client);
@@ -209,7 +218,7 @@ void RunEvaluation::enter(const EvaluationResult& result, RoundRecord& record) {
   } else if (all.samples > 0) {
     record.accuracy = all.accuracy();
     record.loss = all.loss();
-    record.covered = covered(all, tests_.samples);
+    record.covered = covered(all, samples_of(tests_));
   }
   record.group_accuracy.clear();
   for (const Score& group : groups) record.group_accuracy.push_back(group.samples > 0 ? group.accuracy() : NAN);
@@ -227,7 +236,7 @@ void RunEvaluation::enter_validation(const EvaluationResult& result, RoundRecord
   if (all.samples == 0) return;
   record.validation_accuracy = all.accuracy();
   record.validation_loss = all.loss();
-  if (!result.global) record.validation_covered = covered(all, validation_.samples);
+  if (!result.global) record.validation_covered = covered(all, samples_of(validation_));
 }
 
 RunEvaluation::Final RunEvaluation::enter_final(const EvaluationResult& result) {

@@ -63,15 +63,17 @@ class RunEvaluation {
   struct Asked {
     HeldOut held_out = HeldOut::kTest;
     bool global = false;
-    std::vector<ClientId> clients;  // ascending
-    std::uint64_t samples = 0;      // of all of these clients
+    // Ascending. Some may have none: if nobody has any there is no entry, else whoever has none is not asked until it
+    // has, because its place was taken.
+    std::vector<ClientId> clients;
     std::uint64_t global_samples = 0;
     [[nodiscard]] bool any() const { return global || !clients.empty(); }
-    void add(ClientId client, std::uint32_t of_client);  // if it has any
   };
 
   explicit RunEvaluation(const Federation& federation, const EvaluationOptions& options);
   void ask_sites();
+  [[nodiscard]] std::uint32_t samples_of(const Asked& asked, ClientId client) const;
+  [[nodiscard]] std::uint64_t samples_of(const Asked& asked) const;  // of all of its clients
   [[nodiscard]] Details affordable(Details details, const Asked& asked) const;
   [[nodiscard]] EvaluationRequest request_of(const Asked& asked, const Details& details, const Models& models,
                                              const Grouping& grouping, std::uint32_t round);

@@ -85,7 +85,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     if (ranks) {
       for (const std::string& note : ranks->notes()) recorder.say("note: " + note);
     }
-    oracle = std::make_unique<Oracle>(*data, recipe.seed);
+    if (options.knows_samples) oracle = std::make_unique<Oracle>(*data, recipe.seed);
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {
       MUSTER_TRY(loop->load_checkpoint());

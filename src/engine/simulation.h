@@ -50,6 +50,8 @@ struct SimulationOptions {
   // Borrowed.
   std::shared_ptr<const FederatedData> data;
   SpareCores* spare = nullptr;
+  // Whether `data` have the samples of all clients. Else nothing is recorded that only a simulation can know (Oracle).
+  bool knows_samples = true;
   // Makes the federation of a run whose clients are elsewhere, around what this process has of it: the roster, the
   // server's samples, threads. Called once the recipe is settled, with the run's folder. Does not go with `ranks`.
   std::function<Result<std::unique_ptr<Federation>>(const Recipe& recipe, std::unique_ptr<LocalFederation> here,

@@ -202,6 +202,12 @@ void Answerer::receive(User& user, v1::Frame frame) {
       changed_.notify_all();
       return;
     }
+    case v1::Frame::kHowToRead: {
+      const std::lock_guard lock(mutex_);
+      to_be_told_ = frame.how_to_read();
+      changed_.notify_all();
+      return;
+    }
     case v1::Frame::kChunk:
       if (const Status status = user.reader_.add(frame.chunk()); !status) {
         const std::lock_guard lock(mutex_);
@@ -338,7 +344,7 @@ void Answerer::prepare(const v1::Welcome& welcome) {
 }
 
 bool Answerer::has_work() const {
-  return !preparing_ && (!welcomes_.empty() || (workplace_ && !queue_.empty()));
+  return !preparing_ && (!welcomes_.empty() || to_be_told_ || (workplace_ && !queue_.empty()));
 }
 
 bool Answerer::work_on() {
@@ -346,6 +352,22 @@ bool Answerer::work_on() {
   if (!has_work()) return false;
   do_next(lock);
   return true;
+}
+
+void Answerer::tell(const v1::HowToRead& how) {
+  Result<v1::Hello> hello = [&]() -> Result<v1::Hello> {
+    if (!options_.tell) return failure("the cloud asks for data of one's own, and there are none here");
+    try {
+      return options_.tell(how);
+    } catch (const std::bad_alloc&) {
+      return failure("out of memory");
+    }
+  }();
+  if (!hello) return refuse(hello.error().message);
+  v1::Frame frame;
+  *frame.mutable_hello() = std::move(hello).value();
+  const std::lock_guard lock(mutex_);
+  if (channel_) channel_->send({std::move(frame)});
 }
 
 void Answerer::work() {
@@ -358,6 +380,17 @@ void Answerer::work() {
 }
 
 void Answerer::do_next(std::unique_lock<std::mutex>& lock) {
+  if (to_be_told_) {
+    preparing_ = true;
+    const v1::HowToRead how = std::move(*to_be_told_);
+    to_be_told_.reset();
+    lock.unlock();
+    tell(how);
+    lock.lock();
+    preparing_ = false;
+    changed_.notify_all();
+    return;
+  }
   if (!welcomes_.empty()) {
     preparing_ = true;
     const v1::Welcome welcome = std::move(welcomes_.back());

@@ -27,6 +27,9 @@ class Answerer {
     // Makes the workplace of a run; called by a thread of the answerer, again whenever another run or incarnation
     // welcomes it. Returns what it gave before where that still fits.
     std::function<Result<std::shared_ptr<Workplace>>(const v1::Welcome&)> begin;
+    // Of clients with data of their own: the Hello with data sheets, once it is known how to read them. Called as
+    // begin() is.
+    std::function<Result<v1::Hello>(const v1::HowToRead&)> tell;
     std::function<void(const std::string& line)> say;
   };
 
@@ -67,6 +70,7 @@ class Answerer {
   void do_next(std::unique_lock<std::mutex>& lock);  // let go of meanwhile
   void say(const std::string& line) const;
   void prepare(const v1::Welcome& welcome);
+  void tell(const v1::HowToRead& how);
   [[nodiscard]] Result<OutgoingReply> answer(Job& job, Workplace& workplace);
   void receive(User& user, v1::Frame frame);
   void take_ask(User& user, const v1::Ask& ask);
@@ -86,7 +90,8 @@ class Answerer {
   bool welcomed_ = false;
   std::string why_closed_;
   std::optional<End> end_;
-  std::deque<v1::Welcome> welcomes_;  // to be prepared for
+  std::deque<v1::Welcome> welcomes_;         // to be prepared for
+  std::optional<v1::HowToRead> to_be_told_;  // what the data are to be read by
   bool preparing_ = false;
   std::shared_ptr<Workplace> workplace_;
   std::deque<std::shared_ptr<Job>> queue_;

@@ -43,6 +43,7 @@ EdgeFederation::EdgeFederation(std::unique_ptr<LocalFederation> local, std::uniq
                                EdgeFederationOptions options)
     : Federation(local->shared_network(), std::move(profile), std::move(trainer)),
       local_(std::move(local)),
+      roster_(local_->roster()),
       clients_(clients),
       options_(std::move(options)),
       waiting_(waiting_threads(network())),
@@ -51,6 +52,11 @@ EdgeFederation::EdgeFederation(std::unique_ptr<LocalFederation> local, std::uniq
 
 EdgeFederation::~EdgeFederation() {
   if (evaluation_.joinable()) evaluation_.join();
+}
+
+void EdgeFederation::set_client(ClientId client, ClientInfo told) {
+  told.edge = roster_.edge(client);
+  roster_.set(client, told);
 }
 
 WireTime EdgeFederation::deadline() const {

@@ -36,7 +36,10 @@ class EdgeFederation final : public Federation {
                  std::unique_ptr<GroupTrainer> trainer, RemoteClients& clients, EdgeFederationOptions options);
   ~EdgeFederation() override;
 
-  const Roster& roster() const override { return local_->roster(); }
+  const Roster& roster() const override { return roster_; }
+  // A client that has joined, or what it told in place of what was known of it. Between rounds, by the round loop's
+  // thread; its edge stays as it is.
+  void set_client(ClientId client, ClientInfo told);
   std::size_t global_test_samples() const override { return local_->global_test_samples(); }
   std::size_t global_validation_samples() const override { return local_->global_validation_samples(); }
   SampleView exemplars() const override { return local_->exemplars(); }
@@ -57,6 +60,7 @@ class EdgeFederation final : public Federation {
   [[nodiscard]] Status evaluate_all();
 
   std::unique_ptr<LocalFederation> local_;
+  Roster roster_;
   RemoteClients& clients_;
   const EdgeFederationOptions options_;
   StateBook book_;

@@ -114,8 +114,10 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
   const bool edge_;
   const Allowed allowed_;
   bool greeted_ = false;
+  bool joined_ = false;  // it is known who its clients are
   bool gone_ = false;
   bool hosts_groups_ = false;
+  std::vector<v1::Client> waiting_;              // who they are is not known yet
   std::vector<std::uint32_t> ids_;               // of the Hello, in its order
   std::map<std::uint32_t, v1::Client> clients_;  // that it speaks for now
   std::optional<ChunkReader> reader_;
@@ -157,9 +159,18 @@ std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> chan
 void RemoteClients::take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello) {
   if (hello.version() != 1) return peer->refuse(fmt::format("protocol version {}, want 1", hello.version()), false);
   if (hello.hosts_groups() && !peer->edge_) return peer->refuse("only an edge hosts groups", false);
+  const bool untold = std::ranges::any_of(
+      hello.clients(), [](const v1::Client& client) { return client.has_name() && !client.has_data(); });
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(peer->greeted_, true)) return;
+    if (peer->greeted_ || peer->gone_) return;
+    if (untold && how_to_read_) {
+      v1::Frame frame;
+      *frame.mutable_how_to_read() = *how_to_read_;
+      peer->channel_->send({std::move(frame)});
+      return;
+    }
+    peer->greeted_ = true;
     peer->hosts_groups_ = hello.hosts_groups();
   }
   join(peer, {hello.clients().begin(), hello.clients().end()});
@@ -169,10 +180,10 @@ void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::P
   if (!peer->edge_) return peer->refuse("only an edge tells of other clients", false);
   std::vector<v1::Client> went(presence.went().begin(), presence.went().end());
   if (!went.empty()) {
-    const Result<std::vector<ClientId>> ids = admit_(went);
+    const Result<Admitted> ids = admit_(went);
     if (!ids) return peer->refuse(ids.error().message, true);
     const std::lock_guard lock(mutex_);
-    for (const ClientId id : *ids) {
+    for (const ClientId id : ids->value_or(std::vector<ClientId>())) {
       peer->clients_.erase(id.value);
       const auto known = route_.find(id.value);
       if (known != route_.end() && known->second == peer) route_.erase(known);
@@ -188,8 +199,10 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
       return peer->refuse(fmt::format("its certificate does not speak for {}", shown(client)), false);
     }
   }
-  const Result<std::vector<ClientId>> ids = admit_(clients);
-  if (!ids) return peer->refuse(ids.error().message, ids.error().code == ErrorCode::kFailed);
+  const Result<Admitted> admitted = admit_(clients);
+  if (!admitted) return peer->refuse(admitted.error().message, admitted.error().code == ErrorCode::kFailed);
+  if (!*admitted) return keep_waiting(peer, clients);
+  const std::vector<ClientId>* const ids = &**admitted;
   std::string twice;
   {
     const std::lock_guard lock(mutex_);
@@ -201,6 +214,7 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
       }
     }
     if (twice.empty()) {
+      peer->joined_ = true;
       for (std::size_t i = 0; i < ids->size(); ++i) {
         const std::uint32_t id = (*ids)[i].value;
         peer->ids_.push_back(id);
@@ -230,6 +244,70 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
   changed_.notify_all();
 }
 
+void RemoteClients::keep_waiting(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients) {
+  std::string twice;
+  {
+    const std::lock_guard lock(mutex_);
+    if (peer->gone_) return;
+    for (const auto& other : peers_) {
+      for (const v1::Client& one : other->waiting_) {
+        const auto same_name = [&](const v1::Client& client) { return shown(client) == shown(one); };
+        if (other != peer && std::ranges::any_of(clients, same_name)) {
+          twice = fmt::format("{} is here already, by {}", shown(one), other->name_);
+        }
+      }
+    }
+    if (twice.empty() && !waited_) peer->waiting_.insert(peer->waiting_.end(), clients.begin(), clients.end());
+    if (twice.empty() && waited_) twice = "the run has just begun";
+  }
+  if (!twice.empty()) return peer->refuse(twice, true);
+  changed_.notify_all();
+}
+
+void RemoteClients::set_how_to_read(v1::HowToRead how) {
+  const std::lock_guard lock(mutex_);
+  how_to_read_ = std::move(how);
+}
+
+std::vector<v1::Client> RemoteClients::waiting() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<v1::Client> all;
+  for (const auto& peer : peers_) all.insert(all.end(), peer->waiting_.begin(), peer->waiting_.end());
+  return all;
+}
+
+void RemoteClients::admit_waiting() {
+  std::vector<std::pair<std::shared_ptr<Peer>, std::vector<v1::Client>>> waited;
+  {
+    const std::lock_guard lock(mutex_);
+    waited_ = true;
+    for (const auto& peer : peers_) {
+      if (!peer->waiting_.empty()) waited.emplace_back(peer, std::exchange(peer->waiting_, {}));
+    }
+  }
+  // By name, so that it does not matter who came first.
+  std::ranges::sort(waited, {}, [](const auto& entry) { return shown(entry.second.front()); });
+  for (const auto& [peer, clients] : waited) join(peer, clients);
+}
+
+void RemoteClients::refuse_waiting(const std::string& name, const std::string& reason) {
+  std::shared_ptr<Peer> refused;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& peer : peers_) {
+      if (std::ranges::any_of(peer->waiting_, [&](const v1::Client& client) { return client.name() == name; })) {
+        refused = peer;
+      }
+    }
+  }
+  if (refused) refused->refuse(reason, false);
+}
+
+void RemoteClients::expect_values(std::uint64_t most_values) {
+  const std::lock_guard lock(mutex_);
+  if (run_) run_->most_values = std::max(run_->most_values, most_values);
+}
+
 // With the lock held.
 void RemoteClients::welcome(Peer& peer) {
   if (!peer.reader_) {
@@ -255,7 +333,7 @@ void RemoteClients::begin(WireRun run) {
   }
   run_ = std::move(run);
   for (const auto& peer : peers_) {
-    if (peer->greeted_ && !peer->gone_) welcome(*peer);
+    if (peer->joined_ && !peer->gone_) welcome(*peer);
   }
 }
 
@@ -309,20 +387,37 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
   say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
 }
 
-std::size_t RemoteClients::wait_for(std::span<const ClientId> clients, WireTime deadline,
-                                    const std::function<bool(std::size_t)>& go_on) {
+std::size_t RemoteClients::wait_until(std::size_t wanted, WireTime deadline,
+                                      const std::function<bool(std::size_t)>& go_on,
+                                      const std::function<std::size_t()>& count) {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto there = static_cast<std::size_t>(
-        std::ranges::count_if(clients, [&](ClientId client) { return route_.contains(client.value); }));
+    const std::size_t there = count();
     const auto now = std::chrono::steady_clock::now();
-    if (there == clients.size() || now >= deadline) return there;
+    if (there >= wanted || now >= deadline) return there;
     lock.unlock();
     const bool more = go_on(there);
     lock.lock();
     if (!more) return there;
     changed_.wait_until(lock, std::min(deadline, now + std::chrono::seconds(1)));
   }
+}
+
+std::size_t RemoteClients::wait_for(std::span<const ClientId> clients, WireTime deadline,
+                                    const std::function<bool(std::size_t)>& go_on) {
+  return wait_until(clients.size(), deadline, go_on, [&] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(clients, [&](ClientId client) { return route_.contains(client.value); }));
+  });
+}
+
+std::size_t RemoteClients::wait_for_waiting(std::size_t wanted, WireTime deadline,
+                                            const std::function<bool(std::size_t)>& go_on) {
+  return wait_until(wanted, deadline, go_on, [&] {
+    std::size_t clients = 0;
+    for (const auto& peer : peers_) clients += peer->waiting_.size();
+    return clients;
+  });
 }
 
 bool RemoteClients::connected(ClientId client) const {

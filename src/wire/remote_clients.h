@@ -40,9 +40,10 @@ struct WireEvents {
 
 class RemoteClients {
  public:
-  // Which clients those of a Hello (or of a Presence) are; an error is why the peer is refused. Called by threads of
-  // the transport.
-  using Admit = std::function<Result<std::vector<ClientId>>(const std::vector<v1::Client>& clients)>;
+  // Which clients those of a Hello (or of a Presence) are; none: that is not known yet, and the peer waits until
+  // admit_waiting(). An error is why the peer is refused. Called by threads of the transport, with nothing locked.
+  using Admitted = std::optional<std::vector<ClientId>>;
+  using Admit = std::function<Result<Admitted>(const std::vector<v1::Client>& clients)>;
 
   RemoteClients(Admit admit, WireEvents events);
   ~RemoteClients();
@@ -55,8 +56,21 @@ class RemoteClients {
   [[nodiscard]] std::shared_ptr<ChannelUser> attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
                                                     Allowed allowed);
 
+  // How clients with data of their own read them: the answer to a Hello without data sheets. Before anybody dials.
+  void set_how_to_read(v1::HowToRead how);
+  // Clients of peers that wait; all of them are asked for again by admit_waiting(), after which Admit knows everybody;
+  // and one is refused for good.
+  [[nodiscard]] std::vector<v1::Client> waiting() const;
+  void admit_waiting();
+  void refuse_waiting(const std::string& name, const std::string& reason);
+  // Waits until so many clients wait, or the deadline; returns how many do. `go_on` as for wait_for().
+  [[nodiscard]] std::size_t wait_for_waiting(std::size_t wanted, WireTime deadline,
+                                             const std::function<bool(std::size_t)>& go_on);
+
   // The run is settled: peers are welcomed, those that are there and those that come later. Before that no ask is sent.
   void begin(WireRun run);
+  // A client that joins a run that has begun may send as long a vector.
+  void expect_values(std::uint64_t most_values);
   // No more asks; peers are told that the run is over. Empty signature: it was interrupted.
   void finish(const std::string& signature);
   // After that: until everybody who was ever here knows, or the deadline. Who is away learns it when it comes back.
@@ -164,9 +178,12 @@ class RemoteClients {
   void take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence);
   void take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply);
   void join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
+  void keep_waiting(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
   void leave(Peer& peer, const std::string& why);
   void welcome(Peer& peer);
   [[nodiscard]] Allowance::Amount answer_to_an_ask() const;
+  std::size_t wait_until(std::size_t wanted, WireTime deadline, const std::function<bool(std::size_t)>& go_on,
+                         const std::function<std::size_t()>& count);
   void say(const std::string& line) const;
 
   Admit admit_;
@@ -174,6 +191,8 @@ class RemoteClients {
   VectorNumbers numbers_;
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
+  std::optional<v1::HowToRead> how_to_read_;
+  bool waited_ = false;  // who waited has been admitted: nobody has to wait any more
   std::optional<WireRun> run_;
   bool finished_ = false;
   std::string signature_;

@@ -86,7 +86,7 @@ TEST_F(Federate, MistakesAreOneLine) {
   }
   expect_error({"client", "--to", "127.0.0.1:0", "--clients", "0-3", "--insecure"}, 2,
                HasSubstr("a port from 1 to 65535"));
-  expect_error({"client", "--to", "127.0.0.1:1", "--insecure"}, 2, HasSubstr("--clients: missing"));
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure"}, 2, HasSubstr("--data: missing; this client's own CSV or npz (or --clients"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "9-3", "--insecure"}, 2, HasSubstr("9-3"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "0-3", "--insecure", "--patience", "0.1", "--quiet"}, 1,
                HasSubstr("127.0.0.1:1 cannot be reached"));

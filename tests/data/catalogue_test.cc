@@ -80,7 +80,8 @@ TEST_F(Catalogue, UnknownNamesAndMissingPathsAreUsageErrors) {
               HasSubstr("data.source: unknown source 'fashon-mnist' (did you mean 'fashion-mnist'?)"));
   const auto pathless = make_federated_data({.source = "csv"}, 1);
   EXPECT_EQ(pathless.error().code, ErrorCode::kUsage);
-  EXPECT_EQ(pathless.error().message, "data.path: missing, want the file or folder that source = csv reads");
+  EXPECT_EQ(pathless.error().message, "data.path: missing, want the file or folder that source = csv reads; only the clients of `muster cloud` bring "
+            "their own files");
   const auto absent = make_federated_data({.source = "csv", .path = "/no/such.csv"}, 1);
   EXPECT_EQ(absent.error().code, ErrorCode::kFailed);
   EXPECT_EQ(absent.error().message, "data.path: /no/such.csv: no such file or folder");

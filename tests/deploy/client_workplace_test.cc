@@ -22,11 +22,13 @@ class ClientWorkplaceTest : public testing::Test {
     auto data = make_federated_data(recipe.data, recipe.seed);
     EXPECT_TRUE(data.ok());
     EXPECT_TRUE(settle_recipe(recipe, **data).ok());
-    auto made = make_client_workplace(recipe, 1, {});
+    const Shape shape = (*data)->shape();
+    const std::uint32_t classes = (*data)->classes();
+    auto made = make_client_workplace(recipe, std::move(data).value(), 1, {});
     EXPECT_TRUE(made.ok()) << made.error().message;
     place = *made;
     // Its size is not told; this finds it.
-    const auto network = make_network(recipe.model, (*data)->shape(), (*data)->classes());
+    const auto network = make_network(recipe.model, shape, classes);
     EXPECT_TRUE(network.ok());
     model.assign((*network)->size(), 0.01f);
   }

@@ -87,10 +87,10 @@ class LetIn : public testing::Test {
 
   ScratchFolder folder_;
   Security security_;
-  RemoteClients clients_{[](const std::vector<v1::Client>& told) -> Result<std::vector<ClientId>> {
+  RemoteClients clients_{[](const std::vector<v1::Client>& told) -> Result<RemoteClients::Admitted> {
                            std::vector<ClientId> ids;
                            for (const v1::Client& client : told) ids.push_back({client.simulated()});
-                           return ids;
+                           return RemoteClients::Admitted(std::move(ids));
                          },
                          WireEvents{}};
   std::unique_ptr<Listener> listener_;

@@ -20,13 +20,13 @@ class RefusedPeer : public testing::Test {
   ~RefusedPeer() override { user->closed("over"); }
 
   std::string said;
-  RemoteClients host{[](const std::vector<v1::Client>& clients) -> Result<std::vector<ClientId>> {
+  RemoteClients host{[](const std::vector<v1::Client>& clients) -> Result<RemoteClients::Admitted> {
                        std::vector<ClientId> ids;
                        for (const v1::Client& client : clients) {
                          if (client.has_name()) return usage_error("{}: want numbers", client.name());
                          ids.push_back({client.simulated()});
                        }
-                       return ids;
+                       return RemoteClients::Admitted(std::move(ids));
                      },
                      WireEvents{.say = [this](const std::string& line) { said += line + "|"; }}};
   std::shared_ptr<NotedChannel> channel = std::make_shared<NotedChannel>();

@@ -93,10 +93,10 @@ class RemoteClientsTest : public testing::Test {
   std::mutex mutex;
   std::vector<std::string> said;
   std::shared_ptr<AddingWorkplace> place = std::make_shared<AddingWorkplace>();
-  RemoteClients host{[](const std::vector<v1::Client>& clients) -> Result<std::vector<ClientId>> {
+  RemoteClients host{[](const std::vector<v1::Client>& clients) -> Result<RemoteClients::Admitted> {
                        std::vector<ClientId> ids;
                        for (const v1::Client& client : clients) ids.push_back({client.simulated()});
-                       return ids;
+                       return RemoteClients::Admitted(std::move(ids));
                      },
                      WireEvents{.say = [this](const std::string& words) {
                        const std::lock_guard lock(mutex);

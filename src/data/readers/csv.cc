@@ -115,6 +115,34 @@ class TableMaker {
     return data;
   }
 
+  // What a client tells of its table before it knows the others': nothing is filled, spread or cut yet.
+  Result<DataSheet> tell() {
+    MUSTER_TRY(check_numbers());
+    MUSTER_TRY(treat_missing());
+    MUSTER_TRY(read_split());
+    MUSTER_TRY(check_one_client());
+    DataSheet sheet;
+    for (std::size_t row = 0; row < in_.scan.rows; ++row) ++(is_train(row) ? sheet.rows : sheet.test_rows);
+    MUSTER_ASSIGN(const Categories labels, categories_of(*in_.columns.label, "label"));
+    sheet.labels = labels.names;
+    if (in_.columns.text) {
+      sheet.columns.push_back({.name = in_.name(*in_.columns.text), .kind = PreparedColumn::Kind::kText});
+      return sheet;
+    }
+    for (const std::size_t column : in_.columns.features) MUSTER_TRY(add_feature_column(column));
+    const bool fills = options_.missing == MissingCells::kMean;
+    if (options_.sums || fills) sheet.sums = number_sums();
+    std::size_t text = 0;
+    for (PreparedColumn& column : prepared_) {
+      SheetColumn& told = sheet.columns.emplace_back(SheetColumn{.name = column.name, .kind = column.kind});
+      if (column.kind == PreparedColumn::Kind::kNumber) continue;
+      if (fills) told.counts = category_counts(column, categories_[text]);
+      told.categories = std::move(column.categories);
+      ++text;
+    }
+    return sheet;
+  }
+
  private:
   [[nodiscard]] std::string place(std::size_t column, std::size_t line) const {
     return fmt::format("line {}, column '{}'", line, shown_text(in_.name(column)));
@@ -124,10 +152,25 @@ class TableMaker {
   }
   [[nodiscard]] bool is_train(std::size_t row) const { return table_.is_test.empty() || !table_.is_test[row]; }
 
+  [[nodiscard]] Status check_one_client() const {
+    if (!in_.columns.client) return {};
+    const std::size_t clients = in_.scan.text_columns[in_.slot(*in_.columns.client)].values.size();
+    if (clients <= 1) return {};
+    return failure(
+        "column '{}' names {} clients, but a client's own file is of one; leave the column out with data.drop",
+        shown_text(in_.name(*in_.columns.client)), clients);
+  }
+
   Status make_features() {
     for (const std::size_t column : in_.columns.features) MUSTER_TRY(add_feature_column(column));
     note_features();
-    if (options_.missing == MissingCells::kMean) MUSTER_TRY(find_fills());
+    const bool fills = options_.missing == MissingCells::kMean;
+    std::vector<FeatureSums> sums;
+    if (options_.sums || fills) sums = number_sums();
+    if (fills) MUSTER_TRY(find_fills(sums));
+    const auto train_rows = static_cast<std::uint64_t>(std::ranges::count(table_.is_test, false) +
+                                                       (table_.is_test.empty() ? std::ptrdiff_t(in_.scan.rows) : 0));
+    if (options_.sums) sums_ = feature_sums(prepared_, sums, train_rows);
     Samples& samples = table_.samples;
     samples.storage = Samples::Storage::kFloats;
     MUSTER_ASSIGN(samples.floats, feature_rows(std::move(in_.scan.numbers), in_.scan.rows, prepared_, categories_));
@@ -213,13 +256,12 @@ class TableMaker {
     std::vector<bool> is_test;
     for (std::uint32_t id = 0; id < split.values.size(); ++id) {
       const std::string& cell = split.values.text(id);
-      const std::optional<double> number = parse_decimal(cell, in_.dialect.decimal);
-      const bool test = cell == "test" || number == 1.0;
-      if (!test && cell != "train" && number != 0.0) {
+      const std::optional<bool> test = marks_test(cell, in_.dialect.decimal);
+      if (!test) {
         return failure("{}: '{}', want 0 or train, 1 or test", place(*in_.columns.split, split.values.first_line(id)),
                        shown_text(cell.substr(0, 40)));
       }
-      is_test.push_back(test);
+      is_test.push_back(*test);
     }
     for (const std::uint32_t id : split.ids) table_.is_test.push_back(is_test[id]);
     return {};
@@ -329,21 +371,17 @@ class TableMaker {
     for (std::string& note : notes_on_numbers(numbers, in_.scan.numbers)) in_.notes.push_back(std::move(note));
   }
 
+  // Of the cells that are there in each column of numbers, in training rows, client after client.
+  [[nodiscard]] std::vector<FeatureSums> number_sums() const {
+    const std::size_t width = in_.scan.number_columns.size();
+    if (width == 0) return {};
+    return sums_of(in_.scan.numbers, width, width,
+                   owned_rows(in_.scan.rows, table_.clients.ids, table_.clients.names.size(), table_.is_test));
+  }
+
   // What stands in for missing cells, also in columns that have none here: new rows may.
-  Status find_fills() {
+  Status find_fills(const std::vector<FeatureSums>& sums) {
     const CsvScan& scan = in_.scan;
-    const std::size_t width = scan.number_columns.size();
-    std::vector<double> sums(width, 0);
-    std::vector<std::size_t> counts(width, 0);
-    for (std::size_t row = 0; row < scan.rows; ++row) {
-      if (!is_train(row)) continue;
-      for (std::size_t i = 0; i < width; ++i) {
-        const float value = scan.numbers[row * width + i];
-        if (std::isnan(value)) continue;
-        sums[i] += value;
-        ++counts[i];
-      }
-    }
     std::size_t filled = 0;
     std::vector<std::string> filled_columns;
     std::size_t number = 0;
@@ -352,9 +390,7 @@ class TableMaker {
       std::size_t missing = 0;
       if (column.kind == PreparedColumn::Kind::kNumber) {
         missing = scan.number_columns[number].missing;
-        if (counts[number] > 0) {
-          column.fill = static_cast<float>(sums[number] / static_cast<double>(counts[number]));
-        }
+        column.fill = fill_of(sums[number]);
         ++number;
       } else {
         missing = fill_category(column, categories_[text++]);
@@ -373,20 +409,20 @@ class TableMaker {
     return {};
   }
 
-  // The most frequent category of the training rows, the first of several. Returns how many cells are missing.
+  // Sets what fills a column of categories. Returns how many cells are missing.
   std::size_t fill_category(PreparedColumn& column, const std::vector<std::uint32_t>& ids) const {
-    std::vector<std::size_t> counts(column.categories.size(), 0);
-    std::size_t missing = 0;
+    column.fill = fill_of(category_counts(column, ids));
+    return static_cast<std::size_t>(std::ranges::count(ids, ScannedTexts::kMissing));
+  }
+
+  // How many training rows have each category.
+  [[nodiscard]] std::vector<std::uint64_t> category_counts(const PreparedColumn& column,
+                                                           const std::vector<std::uint32_t>& ids) const {
+    std::vector<std::uint64_t> counts(column.categories.size(), 0);
     for (std::size_t row = 0; row < ids.size(); ++row) {
-      if (ids[row] == ScannedTexts::kMissing) {
-        ++missing;
-      } else if (is_train(row)) {
-        ++counts[ids[row]];
-      }
+      if (ids[row] != ScannedTexts::kMissing && is_train(row)) ++counts[ids[row]];
     }
-    const auto most = std::ranges::max_element(counts);
-    if (*most > 0) column.fill = static_cast<double>(most - counts.begin());
-    return missing;
+    return counts;
   }
 
   void describe(RawData& data) {
@@ -402,6 +438,7 @@ class TableMaker {
     preparation.delimiter = in_.dialect.delimiter;
     preparation.decimal = in_.dialect.decimal;
     preparation.drops_missing = options_.missing == MissingCells::kDrop;
+    data.sums = std::move(sums_);
     data.notes = std::move(in_.notes);
     note_many_labels(preparation.label, data);
   }
@@ -412,29 +449,50 @@ class TableMaker {
   std::vector<PreparedColumn> prepared_;
   Vocabulary vocabulary_;                               // where the samples are texts
   std::vector<std::vector<std::uint32_t>> categories_;  // of the one-hot columns, per row
+  std::vector<FeatureSums> sums_;                       // of each feature
 };
 
-Result<RawData> parse(DecodedText decoded, const TableOptions& options) {
+Result<CsvColumns> read_columns(const DecodedText& decoded, const TableOptions& options) {
   CsvColumns columns(decoded.buffer.text(), options);
   MUSTER_TRY(columns.read());
   columns.notes.insert(columns.notes.begin(), decoded.notes.begin(), decoded.notes.end());
+  return columns;
+}
+
+Result<RawData> parse(const DecodedText& decoded, const TableOptions& options) {
+  MUSTER_ASSIGN(CsvColumns columns, read_columns(decoded, options));
   MUSTER_ASSIGN(RawData data, TableMaker(std::move(columns), options).make());
   data.preparation.encoding = decoded.encoding;
   return data;
 }
 
+Result<DataSheet> tell(const DecodedText& decoded, const TableOptions& options) {
+  MUSTER_ASSIGN(CsvColumns columns, read_columns(decoded, options));
+  return TableMaker(std::move(columns), options).tell();
+}
+
+// Wrong options are wrong for any file.
+template <typename T>
+Result<T> named_after(const std::filesystem::path& path, Result<T> made) {
+  if (!made && made.error().code != ErrorCode::kUsage) return std::move(made).error().within(path.string());
+  return made;
+}
+
 }  // namespace
 
 Result<RawData> parse_csv(std::string_view text, const TableOptions& options) {
-  MUSTER_ASSIGN(DecodedText decoded, decode_text(text));
-  return parse(std::move(decoded), options);
+  MUSTER_ASSIGN(const DecodedText decoded, decode_text(text));
+  return parse(decoded, options);
 }
 
 Result<RawData> read_csv(const std::filesystem::path& path, const TableOptions& options) {
-  MUSTER_ASSIGN(DecodedText decoded, read_text(path));
-  auto data = parse(std::move(decoded), options);
-  if (!data && data.error().code != ErrorCode::kUsage) return std::move(data).error().within(path.string());
-  return data;
+  MUSTER_ASSIGN(const DecodedText decoded, read_text(path));
+  return named_after(path, parse(decoded, options));
+}
+
+Result<DataSheet> read_csv_sheet(const std::filesystem::path& path, const TableOptions& options) {
+  MUSTER_ASSIGN(const DecodedText decoded, read_text(path));
+  return named_after(path, tell(decoded, options));
 }
 
 }  // namespace muster

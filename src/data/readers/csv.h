@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "data/data_sheet.h"
 #include "data/raw_data.h"
 #include "data/readers/table.h"
 
@@ -19,5 +20,7 @@ inline constexpr std::size_t kMostCategories = 50;
 // column are those of all rows, sorted: numbers by value, words by bytes. Fill values come from training rows alone.
 [[nodiscard]] Result<RawData> parse_csv(std::string_view text, const TableOptions& options);
 [[nodiscard]] Result<RawData> read_csv(const std::filesystem::path& path, const TableOptions& options);
+// What a client tells of the table when it joins others with tables of their own.
+[[nodiscard]] Result<DataSheet> read_csv_sheet(const std::filesystem::path& path, const TableOptions& options);
 
 }  // namespace muster

@@ -1,53 +1,30 @@
 #include "data/readers/normalize.h"
 
-#include <cmath>
-#include <vector>
+#include "data/feature_sums.h"
 
 namespace muster {
-namespace {
 
-// Sums in row order, two passes: the first for the mean, the second for squares about it, which cannot cancel.
-template <typename T>
-void find_moments(const std::vector<T>& values, std::size_t slots, std::vector<double>& mean,
-                  std::vector<double>& deviation) {
-  const double per_slot = static_cast<double>(values.size() / slots);
-  mean.assign(slots, 0);
-  deviation.assign(slots, 0);
-  for (std::size_t i = 0; i < values.size(); i += slots) {
-    for (std::size_t s = 0; s < slots; ++s) mean[s] += static_cast<double>(values[i + s]);
-  }
-  for (double& m : mean) m /= per_slot;
-  for (std::size_t i = 0; i < values.size(); i += slots) {
-    for (std::size_t s = 0; s < slots; ++s) {
-      const double distance = static_cast<double>(values[i + s]) - mean[s];
-      deviation[s] += distance * distance;
-    }
-  }
-  for (double& d : deviation) d = std::sqrt(d / per_slot);
+std::vector<FeatureSums> slot_sums(const RawData& data, std::size_t slots) {
+  const Samples& train = data.train;
+  if (!data.sums.empty()) return slots == data.sums.size() ? data.sums : by_channel(data.sums, slots);
+  const OwnedRows owned = owned_rows(train.size(), data.train_clients, data.client_names.size(), {});
+  return train.storage == Samples::Storage::kBytes ? sums_of(train.bytes, train.shape.size(), slots, owned)
+                                                   : sums_of(train.floats, train.shape.size(), slots, owned);
 }
 
-}  // namespace
+// Channels are stored fastest, so both kinds are a fixed stride through the values.
+std::size_t normalize_slots(const Shape& shape, NormalizePer per) {
+  return per == NormalizePer::kFeature ? shape.size() : shape.channels;
+}
+
+double normalize_epsilon(Samples::Storage storage) {
+  return storage == Samples::Storage::kBytes ? 1e-3 : 0.0;
+}
 
 void normalize(RawData& data, NormalizePer per, double epsilon) {
   Samples& train = data.train;
   if (train.storage == Samples::Storage::kTokens || train.size() == 0) return;
-  // Channels are stored fastest, so both kinds are a fixed stride through the values.
-  const std::size_t slots = per == NormalizePer::kFeature ? train.shape.size() : train.shape.channels;
-  std::vector<double> mean;
-  std::vector<double> deviation;
-  if (train.storage == Samples::Storage::kBytes) {
-    find_moments(train.bytes, slots, mean, deviation);
-  } else {
-    find_moments(train.floats, slots, mean, deviation);
-  }
-  train.scale.assign(slots, 0.0f);
-  train.offset.assign(slots, 0.0f);
-  for (std::size_t s = 0; s < slots; ++s) {
-    // Rounding leaves a constant column of large numbers with a deviation of this order instead of 0.
-    if (deviation[s] <= 1e-12 * std::abs(mean[s])) continue;
-    train.scale[s] = static_cast<float>(1 / (deviation[s] + epsilon));
-    train.offset[s] = static_cast<float>(-mean[s] / (deviation[s] + epsilon));
-  }
+  standardise(slot_sums(data, normalize_slots(train.shape, per)), epsilon, train.scale, train.offset);
   data.test.scale = train.scale;
   data.test.offset = train.offset;
 }

@@ -85,15 +85,24 @@ Result<std::vector<double>> column(const Archive& archive, const std::string& na
   return values;
 }
 
-Result<std::optional<std::vector<double>>> optional_column(const Archive& archive, const std::string& key,
-                                                           const std::string& name, const std::string& default_name,
-                                                           std::size_t rows) {
-  if (!archive.has(name)) {
-    if (name == default_name) return std::optional<std::vector<double>>{};
-    return usage_error("{}: no array '{}', there are {}", key, name, archive.names());
+// Under its default name an array may be absent.
+Status check_there(const Archive& archive, const char* key, const std::string& name, const std::string& default_name) {
+  if (archive.has(name) || name == default_name) return {};
+  return usage_error("{}: no array '{}', there are {}", key, name, archive.names());
+}
+
+// Which rows the array `name` marks as tests; empty if there is no such array.
+Result<std::vector<bool>> test_rows(const Archive& archive, const std::string& name, std::size_t rows) {
+  std::vector<bool> is_test;
+  if (!archive.has(name)) return is_test;
+  MUSTER_ASSIGN(const std::vector<double> split, column(archive, name, rows));
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (split[row] != 0 && split[row] != 1) {
+      return failure("array '{}': row {} is {}, want 0 (train) or 1 (test)", name, row, split[row]);
+    }
+    is_test.push_back(split[row] == 1);
   }
-  MUSTER_ASSIGN(std::vector<double> values, column(archive, name, rows));
-  return std::optional(std::move(values));
+  return is_test;
 }
 
 Status fill_samples(const NpyArray& x, Samples& samples) {
@@ -131,19 +140,13 @@ Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOption
   const auto rows = static_cast<std::size_t>(x.dims[0]);
   MUSTER_ASSIGN(std::vector<double> labels, column(archive, label, rows));
   table.labels = number_categories({.numbers = std::move(labels), .words = {}});
-  MUSTER_ASSIGN(auto client, optional_column(archive, "client", options.client, defaults.client, rows));
-  MUSTER_ASSIGN(const auto split, optional_column(archive, "split", options.split, defaults.split, rows));
-  if (client) table.clients = number_categories({.numbers = std::move(*client), .words = {}});
-  if (split) {
-    table.is_test.reserve(rows);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const double value = (*split)[row];
-      if (value != 0 && value != 1) {
-        return failure("array '{}': row {} is {}, want 0 (train) or 1 (test)", options.split, row, value);
-      }
-      table.is_test.push_back(value == 1);
-    }
+  MUSTER_TRY(check_there(archive, "client", options.client, options.one_client ? options.client : defaults.client));
+  if (archive.has(options.client)) {
+    MUSTER_ASSIGN(std::vector<double> clients, column(archive, options.client, rows));
+    table.clients = number_categories({.numbers = std::move(clients), .words = {}});
   }
+  MUSTER_TRY(check_there(archive, "split", options.split, defaults.split));
+  MUSTER_ASSIGN(table.is_test, test_rows(archive, options.split, rows));
   MUSTER_TRY(reshape(table.samples, options.shape));
   MUSTER_ASSIGN(RawData data, divide(std::move(table)));
   data.preparation.label = label;
@@ -152,8 +155,8 @@ Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOption
   return data;
 }
 
-Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::string& label,
-                               const std::string& client) {
+Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::string& label, const std::string& client,
+                               const std::string& split) {
   MUSTER_ASSIGN(std::vector<ZipMember> members, unzip(bytes, kLimit));
   const Archive archive(std::move(members));
   if (!archive.has("x")) return failure("no array 'x', there are {}", archive.names());
@@ -167,6 +170,9 @@ Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::s
   }
   if (!client.empty() && archive.has(client)) {
     MUSTER_ASSIGN(rows.clients, column(archive, client, rows.rows));
+  }
+  if (!split.empty()) {
+    MUSTER_ASSIGN(rows.is_test, test_rows(archive, split, rows.rows));
   }
   return rows;
 }

@@ -19,14 +19,16 @@ namespace muster {
 [[nodiscard]] Result<RawData> parse_npz(std::span<const std::uint8_t> bytes, const TableOptions& options);
 [[nodiscard]] Result<RawData> read_npz(const std::filesystem::path& path, const TableOptions& options);
 
-// The arrays of new rows: x, and where they are there the array `label` (or y) and `client`; "" = not looked for.
+// The arrays of new rows: x, and where they are there the array `label` (or y), `client` and `split`; "" = not looked
+// for.
 struct NpzRows {
   Samples samples;  // storage, shape and values
   std::size_t rows = 0;
   std::optional<std::vector<double>> labels;
   std::optional<std::vector<double>> clients;
+  std::vector<bool> is_test;  // empty: no row is marked
 };
 [[nodiscard]] Result<NpzRows> parse_npz_rows(std::span<const std::uint8_t> bytes, const std::string& label,
-                                             const std::string& client);
+                                             const std::string& client, const std::string& split = "");
 
 }  // namespace muster

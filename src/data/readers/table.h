@@ -31,6 +31,8 @@ struct TableOptions {
   TextOptions tokens;                           // CSV: how these become tokens
   CsvDialectOptions dialect;
   std::vector<std::uint32_t> shape;  // height, width, channels of a row; empty = as the source has it
+  bool sums = false;                 // CSV: RawData::sums is wanted
+  bool one_client = false;           // all rows are of one client: a column or array of clients need not be there
 };
 
 // Different labels, client ids or categories as their source wrote them: all numbers, or words.

@@ -71,7 +71,7 @@ class Assignment {
     const TableOptions defaults;
     MUSTER_ASSIGN(columns_.label, require("label", options_.label));
     columns_.client = find(options_.client);
-    if (!columns_.client && options_.client != defaults.client) {
+    if (!columns_.client && options_.client != defaults.client && !options_.one_client) {
       return no_column("client", options_.client, columns_.names);
     }
     columns_.split = find(options_.split);

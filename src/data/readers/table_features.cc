@@ -87,6 +87,12 @@ std::optional<std::uint32_t> CategoryNames::find(const std::string& text, Decima
   return found == index_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<bool> marks_test(const std::string& cell, DecimalMark mark) {
+  if (cell == "test" || cell == "train") return cell == "test";
+  const std::optional<double> number = parse_decimal(cell, mark);
+  return number == 1.0 || number == 0.0 ? std::optional(number == 1.0) : std::nullopt;
+}
+
 std::string number_name(double number) {
   return fmt::format("{}", number == 0 ? 0.0 : number);
 }

@@ -40,6 +40,9 @@ class CategoryNames {
   bool numbers_ = true;
 };
 
+// Whether a cell of the split column says test (1, test) or train (0, train); nothing if it is neither.
+[[nodiscard]] std::optional<bool> marks_test(const std::string& cell, DecimalMark mark);
+
 // A number as a name: the shortest text that reads back as it, 0 for -0.
 [[nodiscard]] std::string number_name(double number);
 

@@ -1,0 +1,14 @@
+// Data sheets as messages and back. What is read comes from a peer: check_sheet() (data/data_sheet.h) says whether it
+// makes sense.
+#pragma once
+
+#include <muster/v1/federation.pb.h>
+
+#include "data/data_sheet.h"
+
+namespace muster {
+
+void put(const DataSheet& sheet, v1::DataSheet& out);
+[[nodiscard]] DataSheet take_sheet(const v1::DataSheet& in);
+
+}  // namespace muster

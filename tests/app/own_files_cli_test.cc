@@ -1,0 +1,106 @@
+// `muster cloud` and `muster client --data`: clients with files of their own, over TLS, as they are typed.
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/background_process.h"
+#include "command_line.h"
+
+namespace muster {
+namespace {
+
+using testing::HasSubstr;
+
+class OwnFiles : public CommandLineTest {
+ protected:
+  [[nodiscard]] std::string at(const std::string& name) const { return (scratch_.path() / name).string(); }
+
+  void issue(const Words& words) {
+    Words all{"pki", "issue", at("pki")};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished issued = muster(all);
+    ASSERT_EQ(issued.status, 0) << issued.err;
+  }
+  BackgroundProcess start(const std::string& name, Words words) {
+    words.insert(words.begin(), MUSTER_BINARY);
+    auto started = BackgroundProcess::start(words, at(name + ".log"));
+    EXPECT_TRUE(started.ok());
+    return std::move(started).value();
+  }
+  BackgroundProcess client(const std::string& name) {
+    issue({"--role", "client", "--name", name});
+    return start(name, {"client", "--to", address_, "--pki", at("pki/client-" + name), "--data", at(name + ".csv"),
+                        "--state", at("states")});
+  }
+  // What a file says, once it says it.
+  std::string wait_for(const std::string& path, const std::string& wanted = "\n") {
+    std::string text;
+    for (int i = 0; i < 1500 && text.find(wanted) == std::string::npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      text = slurp(path);
+    }
+    return text;
+  }
+
+  std::string address_;
+};
+
+TEST_F(OwnFiles, HaveTheSignatureOfOneTableAndWhoDoesNotFitIsToldWhy) {
+  std::string all = "client,height,weight,label\n";
+  for (const char* const name : {"graz", "linz", "wels"}) {
+    std::string own = "height,weight,label\n";
+    for (int i = 0; i < 30; ++i) {
+      const std::string row = fmt::format("{:.1f},{:.1f},{}\n", 150 + 20 * std::sin(i + name[0]),
+                                          60 + i % 7 + name[1] % 5, i % 3 ? "a" : "b");
+      own += row;
+      all += fmt::format("{},{}", name, row);
+    }
+    file(std::string(name) + ".csv", own);
+  }
+  file("odd.csv", "height,mass,label\n150,60,a\n");
+  const Words recipe{"fedavg", "--rounds", "3", "--set", "data.source=csv", "--set", "evaluation.on=clients"};
+  Words alone{"run", "--json", "--quiet", "--out", at("alone"), "--set", "data.path=" + file("all.csv", all)};
+  alone.insert(alone.end(), recipe.begin(), recipe.end());
+  const Finished simulated = muster(alone);
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+
+  ASSERT_EQ(muster({"pki", "init", at("pki")}).status, 0);
+  issue({"--role", "cloud", "--name", "main", "--host", "127.0.0.1"});
+  Words words{"cloud", "--listen", "127.0.0.1:0", "--announce", at("address"),   "--pki", at("pki/cloud-main"),
+              "--out", at("runs"), "--json",      "--set",      "data.clients=3"};
+  words.insert(words.end(), recipe.begin(), recipe.end());
+  BackgroundProcess cloud = start("cloud", words);
+  address_ = wait_for(at("address"));
+  ASSERT_FALSE(address_.empty()) << slurp(at("cloud.log"));
+  address_.pop_back();
+  std::vector<BackgroundProcess> clients;
+  for (const char* const name : {"wels", "odd", "graz"}) clients.push_back(client(name));
+  EXPECT_EQ(clients[1].wait(30), 1);
+  EXPECT_THAT(slurp(at("odd.log")), HasSubstr("refused this process: it has a column 'mass', which the other clients"));
+  clients.push_back(client("linz"));
+  EXPECT_EQ(cloud.wait(60), 0) << slurp(at("cloud.log"));
+  for (const std::size_t i : {0u, 2u, 3u}) EXPECT_EQ(clients[i].wait(20), 0);
+  const std::string said = slurp(at("cloud.log"));
+  const std::size_t result = said.rfind("{\"run\"");
+  ASSERT_NE(result, std::string::npos) << said;
+  const auto told = nlohmann::json::parse(said.substr(result));
+  EXPECT_EQ(told["signature"], nlohmann::json::parse(simulated.out)["signature"]) << said;
+  EXPECT_EQ(told["clients"], 3);
+}
+
+TEST_F(OwnFiles, MistakesAreOneLine) {
+  const std::string table = file("t.csv", "a,label\n1,x\n");
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--data", table}, 2, HasSubstr("--name: missing"));
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--name", "a", "--data", at("none.csv")}, 2,
+               HasSubstr("--data: " + at("none.csv") + ": no such file"));
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--data", table, "--clients", "0-3"}, 2,
+               HasSubstr("does not go with --clients"));
+  expect_error({"cloud", "fedavg", "--set", "data.source=csv", "--listen", "127.0.0.1:0", "--insecure", "--quiet"}, 2,
+               HasSubstr("data.clients: missing"));
+  expect_error({"run", "fedavg", "--set", "data.source=csv", "--set", "data.clients=3", "--quiet"}, 2,
+               HasSubstr("only the clients of `muster cloud` bring their own files"));
+}
+
+}  // namespace
+}  // namespace muster
