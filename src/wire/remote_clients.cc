@@ -182,13 +182,14 @@ void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::P
   if (!went.empty()) {
     const Result<Admitted> ids = admit_(went);
     if (!ids) return peer->refuse(ids.error().message, true);
+    const std::vector<ClientId> known_ids = ids->value_or(std::vector<ClientId>());
     const std::lock_guard lock(mutex_);
-    for (const ClientId id : ids->value_or(std::vector<ClientId>())) {
+    for (const ClientId id : known_ids) {
       peer->clients_.erase(id.value);
       const auto known = route_.find(id.value);
       if (known != route_.end() && known->second == peer) route_.erase(known);
     }
-    if (events_.log) events_.log->went(peer->name_, *ids);
+    if (events_.log) events_.log->went(peer->name_, known_ids);
   }
   if (presence.came_size() > 0) join(peer, {presence.came().begin(), presence.came().end()});
 }
