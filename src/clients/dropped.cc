@@ -16,6 +16,8 @@ std::string_view name(DropReason reason) {
       return "unreachable";
     case DropReason::kMalformed:
       return "malformed";
+    case DropReason::kNotNeeded:
+      return "not-needed";
   }
   return "?";
 }

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable, kMalformed };
+enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable, kMalformed, kNotNeeded };
 // As the record has it.
 [[nodiscard]] std::string_view name(DropReason reason);
 

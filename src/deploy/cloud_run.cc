@@ -87,6 +87,7 @@ class CloudNetwork final : public RoundObserver {
             .round_deadline_s = recipe.deployment.round_deadline_s,
             .member_quorum = recipe.deployment.quorum,
             .group_quorum = recipe.deployment.quorum,
+            .over_select = recipe.deployment.over_select,
             .keeps_parts = keeps_parts_in_clients(recipe),
             .say = options_.simulation.say,
             .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }});

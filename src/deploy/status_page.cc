@@ -49,8 +49,9 @@ void StatusPage::set_health_check(std::function<std::string()> check) {
 void StatusPage::begin_run(std::uint32_t rounds, std::uint32_t roster, const RunTimes* times) {
   const std::lock_guard lock(mutex_);
   run_ = RunState{.rounds = rounds, .roster = roster};
-  for (const DropReason reason : {DropReason::kFault, DropReason::kStraggler, DropReason::kNoSamples,
-                                  DropReason::kNonFinite, DropReason::kUnreachable, DropReason::kMalformed}) {
+  for (const DropReason reason :
+       {DropReason::kFault, DropReason::kStraggler, DropReason::kNoSamples, DropReason::kNonFinite,
+        DropReason::kUnreachable, DropReason::kMalformed, DropReason::kNotNeeded}) {
     run_->drops[name(reason)] = 0;
   }
   times_ = times;

@@ -46,7 +46,11 @@ Status RoundLoop::next_round() {
   RoundRecord record{.round = state_.round + 1};
   recorder_.begin_round(record.round);
   MUSTER_TRY(form_groups(record));
-  MUSTER_ASSIGN(const RoundPlan plan, draw(record));
+  MUSTER_ASSIGN(RoundPlan plan, draw(record));
+  // Not where whole groups are drawn: nobody else is in them, and what a group counts follows from its draw.
+  if (federation_.over_select() > 1 && !recipe_.plan.sample_groups) {
+    plan = over_select(plan, groups_->grouping(), federation_.over_select(), recipe_.seed);
+  }
   MUSTER_TRY(train(plan, record));
   MUSTER_TRY(follow_event(record));
   state_.round = record.round;
@@ -103,7 +107,10 @@ Status RoundLoop::place(RoundRecord& record, std::span<const ClientId> waiting) 
 Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
   const double begun_s = now_s();
   models_->begin(plan.round, plan.groups.size());
-  RoundCall call{.round = plan.round, .broadcast = models_->broadcast(), .own_models = models_->in_clients()};
+  RoundCall call{.round = plan.round,
+                 .broadcast = models_->broadcast(),
+                 .own_models = models_->in_clients(),
+                 .enough_groups = plan.enough_groups};
   RoundTasks round{.round = plan.round};
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const std::span<const float> start = models_->start(plan.groups[i], i);
@@ -111,7 +118,8 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
     const auto known = std::ranges::find_if(call.models, same);
     round.tasks.push_back({.group = plan.groups[i],
                            .model = static_cast<std::uint32_t>(known - call.models.begin()),
-                           .members = plan.members(i, groups_->grouping())});
+                           .members = plan.members(i, groups_->grouping()),
+                           .enough = plan.enough.empty() ? 0 : plan.enough[i]});
     if (known == call.models.end()) call.models.push_back(start);
   }
   bool members = false;

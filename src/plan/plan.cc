@@ -60,6 +60,47 @@ RoundPlan plan_for_clients(std::span<const ClientId> clients, const Grouping& gr
   return plan;
 }
 
+RoundPlan over_select(const RoundPlan& plan, const Grouping& grouping, double factor, std::uint64_t seed) {
+  // `others`: who was not drawn, of whom some are asked besides. Returns those.
+  const auto besides = [&](std::size_t drawn, const auto& others, std::uint32_t id) {
+    const double more = std::ceil(factor * static_cast<double>(drawn) - 1e-9) - static_cast<double>(drawn);
+    const auto most = static_cast<std::uint32_t>(others.size());
+    const auto count = static_cast<std::uint32_t>(std::clamp<double>(more, 0, most));
+    Stream stream({.seed = seed, .purpose = Purpose::kSampling, .round = plan.round, .id = id, .part = 1});
+    std::remove_cvref_t<decltype(others)> chosen;
+    for (const std::uint32_t index : stream.sample(most, count)) chosen.push_back(others[index]);
+    return chosen;
+  };
+  RoundPlan wider{.round = plan.round};
+  if (grouping.all_alone()) {
+    std::vector<GroupId> others;
+    for (std::uint32_t g = 0; g < grouping.count(); ++g) {
+      if (!std::binary_search(plan.groups.begin(), plan.groups.end(), GroupId{g})) others.push_back(GroupId{g});
+    }
+    wider.groups = besides(plan.groups.size(), others, 0);
+    if (!wider.groups.empty()) wider.enough_groups = static_cast<std::uint32_t>(plan.groups.size());
+    wider.groups.insert(wider.groups.end(), plan.groups.begin(), plan.groups.end());
+    std::sort(wider.groups.begin(), wider.groups.end());
+    return wider;
+  }
+  wider.groups = plan.groups;
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const std::span<const ClientId> drawn = plan.members(i, grouping);
+    std::vector<ClientId> members(drawn.begin(), drawn.end());
+    std::sort(members.begin(), members.end());
+    std::vector<ClientId> others;
+    for (const ClientId client : grouping.members(plan.groups[i])) {
+      if (!std::binary_search(members.begin(), members.end(), client)) others.push_back(client);
+    }
+    const std::vector<ClientId> more = besides(drawn.size(), others, plan.groups[i].value + 1);
+    members.insert(members.end(), more.begin(), more.end());
+    std::sort(members.begin(), members.end());
+    wider.parts.add(members);
+    wider.enough.push_back(more.empty() ? 0 : static_cast<std::uint32_t>(drawn.size()));
+  }
+  return wider;
+}
+
 RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::uint64_t seed, std::uint32_t round,
                      std::span<const double> cov) {
   Stream stream({.seed = seed, .purpose = Purpose::kSampling, .round = round});

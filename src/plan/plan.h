@@ -62,6 +62,10 @@ struct RoundPlan {
   Grouping parts;
   // Where whole groups are drawn: the logarithm of the probability that groups[i] is the first one. Else empty.
   std::vector<double> log_probabilities;
+  // Where more are asked than are needed: how many of the members of groups[i] are enough, and how many of the groups.
+  // 0, or no entries: all.
+  std::vector<std::uint32_t> enough;
+  std::uint32_t enough_groups = 0;
 
   // Who of groups[index] takes part. Lives as long as both `this` and `grouping`, from which the plan was made.
   [[nodiscard]] std::span<const ClientId> members(std::size_t index, const Grouping& grouping) const {
@@ -74,6 +78,11 @@ struct RoundPlan {
 // never drawn. Preconditions: check_plan() passes, and cov has an entry per group if it is needed.
 [[nodiscard]] RoundPlan plan_round(const PlanOptions& options, const Grouping& grouping, std::uint64_t seed,
                                    std::uint32_t round, std::span<const double> cov = {});
+
+// The plan with ceil(`factor` x drawn) participants instead of those drawn, as far as there are so many, and with how
+// many of them are enough: the number drawn. Who is asked besides is drawn within each group that takes part; of
+// clients that are all alone, from all others. Precondition: the plan draws clients, not whole groups.
+[[nodiscard]] RoundPlan over_select(const RoundPlan& plan, const Grouping& grouping, double factor, std::uint64_t seed);
 
 // The plan in which exactly these clients (ascending, each once) take part, each in its group; those in none do not.
 [[nodiscard]] RoundPlan plan_for_clients(std::span<const ClientId> clients, const Grouping& grouping,

@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kMalformed) + 1;
+constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kNotNeeded) + 1;
 // The least that one of them takes, so that a count can be checked before anything is made room for.
 constexpr std::size_t kDroppedBytes = 5;
 constexpr std::size_t kReportBytes = 53;

@@ -745,6 +745,8 @@ void add_deployment(std::vector<Key>& keys) {
                  "deployed: share of a group's members, and of a round's groups, without which it does not count");
   deployment.add("wait-clients", &D::wait_clients, count_or_share(),
                  "deployed: clients that must be there before the first round");
+  deployment.add("over-select", &D::over_select, number({1, 10}),
+                 "deployed: participants asked for each that is needed; a round goes on with those who answer first");
 }
 
 void add_cost(std::vector<Key>& keys) {

@@ -54,6 +54,7 @@ struct DeploymentOptions {
   double round_deadline_s = 600;  // of a round's training, its profiles and its evaluation, each
   double quorum = 0;         // share of a group's members, and of a round's groups, without which it does not count
   Amount wait_clients{1.0};  // that must be there before the first round
+  double over_select = 1;    // participants that are asked for each that is needed
 };
 
 // A key that somebody set, whatever to.

@@ -92,6 +92,10 @@ class Federation {
   [[nodiscard]] const ProfileKind& profile_kind() const { return *profile_; }
   [[nodiscard]] const GroupTrainer& trainer() const { return *trainer_; }
 
+  // How many participants are asked for each that is needed: a federation whose clients may be late can close a round
+  // when enough have answered. At least 1.
+  [[nodiscard]] virtual double over_select() const { return 1; }
+
   // Trains the groups. Precondition: ids are those of the roster, and models have network().size() values.
   [[nodiscard]] Status train(const RoundCall& call, std::span<const GroupTask> tasks, const UpdateSink& sink);
 

@@ -19,6 +19,7 @@ struct RoundCall {
   std::span<const float> broadcast;            // what the objective is sent besides the model; may be empty
   bool own_models = false;                     // clients train and keep models of their own; nothing is merged
   bool measure = false;                        // members report their loss after training
+  std::uint32_t enough_groups = 0;             // so many that contributed are enough, the others are not needed; 0: all
 };
 
 struct GroupTask {
@@ -26,6 +27,7 @@ struct GroupTask {
   std::uint32_t model = 0;            // place in RoundCall::models
   std::span<const ClientId> members;  // at least one, each once
   std::span<const double> epochs;     // of each member, instead of the recipe's; empty = the recipe's
+  std::uint32_t enough = 0;           // so many members that contributed are enough; 0: all
 };
 
 // Answers come one at a time, in the order of the tasks.

@@ -496,7 +496,11 @@ Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
                              .broadcast = values_of(job.vectors[1]),
                              .own_models = group.own_models(),
                              .measure = group.measure()};
-        const GroupTask task{.group = {id.group()}, .model = 0, .members = members, .epochs = epochs};
+        const GroupTask task{.group = {id.group()},
+                             .model = 0,
+                             .members = members,
+                             .epochs = epochs,
+                             .enough = std::min(group.enough(), static_cast<std::uint32_t>(members.size()))};
         MUSTER_ASSIGN(GroupAnswer told, workplace.train_group(call, task, memories, within));
         put_answer(std::move(told), numbers_, out);
         break;

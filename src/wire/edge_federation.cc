@@ -1,6 +1,7 @@
 #include "wire/edge_federation.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -65,7 +66,8 @@ WireTime EdgeFederation::deadline() const {
 }
 
 Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const GroupTask& task,
-                                                const SharedVectors& shared, WireTime deadline, GroupUpdate reuse) {
+                                                const SharedVectors& shared, WireTime deadline,
+                                                const RemoteClients::EnoughPtr& enough) {
   while (task.members.size() > 1 && clients_.share_an_edge(task.members)) {
     RemoteClients::GroupAsk ask{.group = task.group,
                                 .round = call.round,
@@ -74,7 +76,8 @@ Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const Gro
                                 .own_models = call.own_models,
                                 .measure = call.measure,
                                 .members = {task.members.begin(), task.members.end()},
-                                .epochs = {task.epochs.begin(), task.epochs.end()}};
+                                .epochs = {task.epochs.begin(), task.epochs.end()},
+                                .enough = task.enough};
     for (const ClientId member : task.members) ask.memories.push_back(book_.memory_of(member));
     GroupAnswer answer = clients_.train_group(ask, deadline);
     if (answer.lost && std::chrono::steady_clock::now() < deadline) continue;
@@ -86,8 +89,8 @@ Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const Gro
     return std::move(answer.update);
   }
   const std::size_t visits = trainer().in_sequence() ? task.members.size() * trainer().visits() : 0;
-  GroupLink link(clients_, book_, shared, task.group, deadline, visits);
-  return trainer().train(call, task, link, std::move(reuse));
+  GroupLink link(clients_, book_, shared, {task.group, deadline, visits, task.enough, enough});
+  return trainer().train(call, task, link, {});
 }
 
 std::optional<Memory> EdgeFederation::memory_of(ClientId client, bool matters) const {
@@ -95,11 +98,12 @@ std::optional<Memory> EdgeFederation::memory_of(ClientId client, bool matters) c
 }
 
 void EdgeFederation::apply_quorum(const GroupTask& task, GroupUpdate& update) const {
-  const auto asked = static_cast<double>(task.members.size());
+  const std::size_t wanted = task.enough > 0 ? task.enough : task.members.size();
+  const auto asked = static_cast<double>(wanted);
   if (update.members.empty() || static_cast<double>(update.members.size()) >= options_.member_quorum * asked) return;
   if (options_.say) {
     options_.say(fmt::format("group {} is left out: {} of {} members answered, want {:.0f} %", task.group.value,
-                             update.members.size(), task.members.size(), 100 * options_.member_quorum));
+                             update.members.size(), wanted, 100 * options_.member_quorum));
   }
   std::vector<Dropped> dropped = std::move(update.dropped);
   for (const MemberReport& report : update.members) dropped.push_back({report.client, DropReason::kUnreachable});
@@ -130,9 +134,18 @@ Status EdgeFederation::do_train(const RoundCall& call, std::span<const GroupTask
   };
   GroupPieces cut(call, tasks, trainer(), kept, combined_, sink.member || std::ranges::any_of(tasks, apart));
   const std::span<const GroupTask> pieces = cut.pieces();
+  // What is enough is counted for all clients that are alone together, else for each group that was cut.
+  const RemoteClients::EnoughPtr enough_alone = RemoteClients::enough(call.enough_groups);
+  std::map<std::uint32_t, RemoteClients::EnoughPtr> enough_of;
+  for (const GroupTask& task : tasks) enough_of[task.group.value] = RemoteClients::enough(task.enough);
+  const auto enough_for = [&](const GroupTask& piece) {
+    return enough_alone || piece.members.size() > 1 ? enough_alone : enough_of.at(piece.group.value);
+  };
   MUSTER_TRY(in_order<GroupUpdate>(
       waiting_, static_cast<std::uint32_t>(pieces.size()),
-      [&](std::uint32_t, std::uint32_t i) { return train_group(call, pieces[i], shared, until, {}); },
+      [&](std::uint32_t, std::uint32_t i) {
+        return train_group(call, pieces[i], shared, until, enough_for(pieces[i]));
+      },
       [&](std::uint32_t i, GroupUpdate& update) {
         // Before it is put together with others: who is wrong is dropped alone.
         const GroupTask& piece = pieces[i];
@@ -144,10 +157,11 @@ Status EdgeFederation::do_train(const RoundCall& call, std::span<const GroupTask
   if (options_.group_quorum <= 0) return {};
   const auto answered = static_cast<std::size_t>(
       std::ranges::count_if(held, [](const GroupUpdate& update) { return !update.members.empty(); }));
-  const bool enough = static_cast<double>(answered) >= options_.group_quorum * static_cast<double>(tasks.size());
+  const std::size_t wanted = call.enough_groups > 0 ? call.enough_groups : tasks.size();
+  const bool enough = static_cast<double>(answered) >= options_.group_quorum * static_cast<double>(wanted);
   if (!enough && options_.say) {
     options_.say(fmt::format("round {} is abandoned: {} of {} groups answered, want {:.0f} %", call.round, answered,
-                             tasks.size(), 100 * options_.group_quorum));
+                             wanted, 100 * options_.group_quorum));
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (!enough) drop_all(tasks[i].group, tasks[i].members, DropReason::kUnreachable, held[i]);

@@ -20,6 +20,9 @@ struct EdgeFederationOptions {
   // Less of a group's members than this share: the group does not count. Less of the groups: the round does not.
   double member_quorum = 0;
   double group_quorum = 0;
+  // Participants that are asked for each that is needed; a group, or a round of clients that are all alone, is done
+  // when enough have answered. Only where members train apart: chains and group rounds ask nobody besides.
+  double over_select = 1;
   // Clients keep parts of a model, or models of their own: what they tell and score depends on what they remember.
   bool keeps_parts = false;
   std::function<void(const std::string&)> say = {};
@@ -43,6 +46,7 @@ class EdgeFederation final : public Federation {
   std::size_t global_test_samples() const override { return local_->global_test_samples(); }
   std::size_t global_validation_samples() const override { return local_->global_validation_samples(); }
   SampleView exemplars() const override { return local_->exemplars(); }
+  double over_select() const override { return trainer().divisible() ? options_.over_select : 1; }
   Result<std::string> save() override { return book_.save(); }
   Status restore(std::string_view saved) override { return book_.restore(saved, roster().clients()); }
 
@@ -54,7 +58,7 @@ class EdgeFederation final : public Federation {
 
   [[nodiscard]] WireTime deadline() const;
   Result<GroupUpdate> train_group(const RoundCall& call, const GroupTask& task, const SharedVectors& shared,
-                                  WireTime deadline, GroupUpdate reuse);
+                                  WireTime deadline, const RemoteClients::EnoughPtr& enough);
   [[nodiscard]] std::optional<Memory> memory_of(ClientId client, bool matters) const;
   void apply_quorum(const GroupTask& task, GroupUpdate& update) const;
   [[nodiscard]] Status evaluate_all();

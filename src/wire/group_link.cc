@@ -27,9 +27,10 @@ RemoteClients::Vector SharedVectors::find(std::span<const float> values) const {
   return known == known_.end() ? nullptr : known->second;
 }
 
-TrainReply GroupLink::ask(const TrainTask& task, const RemoteClients::Vector& model, WireTime deadline) {
+TrainReply GroupLink::ask(const TrainTask& task, const RemoteClients::Vector& model, WireTime deadline,
+                          const RemoteClients::EnoughPtr& enough) {
   TrainAnswer answer = clients_.train({.client = task.client,
-                                       .group = group_,
+                                       .group = terms_.group,
                                        .round = task.round,
                                        .part = task.part,
                                        .model = model,
@@ -37,21 +38,24 @@ TrainReply GroupLink::ask(const TrainTask& task, const RemoteClients::Vector& mo
                                        .own_model = task.own_model,
                                        .epochs = task.epochs,
                                        .measure = task.measure,
-                                       .memory = book_.memory_of(task.client)},
+                                       .memory = book_.memory_of(task.client),
+                                       .enough = enough},
                                       deadline);
+  if (std::holds_alternative<LocalUpdate>(answer.reply)) clients_.count(enough);
   if (answer.remembers) book_.used(task.client, {task.round, task.part});
   return std::move(answer.reply);
 }
 
 Result<TrainReply> GroupLink::train(const TrainTask& task, LocalUpdate) {
-  WireTime deadline = deadline_;
-  if (visits_ > 0) {
+  WireTime deadline = terms_.deadline;
+  if (terms_.visits > 0) {
     const auto now = std::chrono::steady_clock::now();
-    deadline = now + (deadline_ - now) / static_cast<std::int64_t>(visits_--);
+    deadline = now + (deadline - now) / static_cast<std::int64_t>(terms_.visits--);
   }
-  if (const RemoteClients::Vector shared = shared_.find(task.model)) return ask(task, shared, deadline);
+  const RemoteClients::EnoughPtr& enough = terms_.shared_enough;
+  if (const RemoteClients::Vector shared = shared_.find(task.model)) return ask(task, shared, deadline, enough);
   const RemoteClients::Vector own = clients_.share(task.model);
-  TrainReply reply = ask(task, own, deadline);
+  TrainReply reply = ask(task, own, deadline, enough);
   clients_.end_sharing(own);
   return reply;
 }
@@ -60,6 +64,7 @@ Result<TrainReply> GroupLink::train(const TrainTask& task, LocalUpdate) {
 Status GroupLink::train_each(std::span<const TrainTask> tasks, LocalUpdate, const TakeReply& take) {
   const RemoteClients::Vector known = tasks.empty() ? nullptr : shared_.find(tasks[0].model);
   const RemoteClients::Vector model = known || tasks.empty() ? known : clients_.share(tasks[0].model);
+  const RemoteClients::EnoughPtr enough = RemoteClients::enough(terms_.enough);
   std::vector<TrainReply> replies(tasks.size());
   std::atomic<std::size_t> next{0};
   {
@@ -67,7 +72,7 @@ Status GroupLink::train_each(std::span<const TrainTask> tasks, LocalUpdate, cons
     for (std::size_t i = 0; i < std::min(kTogether, tasks.size()); ++i) {
       askers.emplace_back([&] {
         for (std::size_t task = next++; task < tasks.size(); task = next++) {
-          replies[task] = ask(tasks[task], model, deadline_);
+          replies[task] = ask(tasks[task], model, terms_.deadline, enough);
         }
       });
     }

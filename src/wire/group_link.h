@@ -33,10 +33,16 @@ class SharedVectors {
 
 class GroupLink final : public ClientLink {
  public:
-  // All is borrowed. `visits`: how many calls of train() are to be expected one after the other; 0: they come together.
-  GroupLink(RemoteClients& clients, StateBook& book, const SharedVectors& shared, GroupId group, WireTime deadline,
-            std::size_t visits)
-      : clients_(clients), book_(book), shared_(shared), group_(group), deadline_(deadline), visits_(visits) {}
+  struct Terms {
+    GroupId group;
+    WireTime deadline;
+    std::size_t visits = 0;    // calls of train() to be expected one after the other; 0: they come together
+    std::uint32_t enough = 0;  // of the answers to train_each(); 0: all
+    RemoteClients::EnoughPtr shared_enough = {};  // of the answers to train(), with other links
+  };
+  // All is borrowed but the terms.
+  GroupLink(RemoteClients& clients, StateBook& book, const SharedVectors& shared, Terms terms)
+      : clients_(clients), book_(book), shared_(shared), terms_(std::move(terms)) {}
 
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override;
   Status train_each(std::span<const TrainTask> tasks, LocalUpdate reuse, const TakeReply& take) override;
@@ -45,14 +51,13 @@ class GroupLink final : public ClientLink {
   Result<EvaluateReply> evaluate(const EvaluateTask& task) override;
 
  private:
-  [[nodiscard]] TrainReply ask(const TrainTask& task, const RemoteClients::Vector& model, WireTime deadline);
+  [[nodiscard]] TrainReply ask(const TrainTask& task, const RemoteClients::Vector& model, WireTime deadline,
+                               const RemoteClients::EnoughPtr& enough);
 
   RemoteClients& clients_;
   StateBook& book_;
   const SharedVectors& shared_;
-  GroupId group_;
-  WireTime deadline_;
-  std::size_t visits_;
+  Terms terms_;
 };
 
 }  // namespace muster

@@ -98,7 +98,7 @@ class Relay final : public Workplace {
     StateBook book;
     for (std::size_t i = 0; i < task.members.size(); ++i) book.begin(task.members[i], memories[i]);
     const std::size_t visits = trainer_->in_sequence() ? task.members.size() * trainer_->visits() : 0;
-    GroupLink link(clients_, book, shared, task.group, until(within), visits);
+    GroupLink link(clients_, book, shared, {task.group, until(within), visits, task.enough});
     GroupAnswer answer;
     MUSTER_ASSIGN(answer.update, trainer_->train(call, task, link, {}));
     for (const MemberReport& report : answer.update.members) {

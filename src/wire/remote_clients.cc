@@ -132,8 +132,9 @@ struct RemoteClients::Pending {
   Peer* sent_to = nullptr;
   WireTime deadline;
   bool done = false;
-  bool lost = false;       // of a group: the edge that it was given to is gone
-  bool withdrawn = false;  // nobody waits for it any more
+  bool lost = false;  // of a group: the edge that it was given to is gone
+  EnoughPtr enough;
+  std::string unwanted;  // why nobody waits for it any more; "": somebody does
   v1::Reply reply;
   std::optional<ChunkReader> answer;  // with its vectors
   std::shared_ptr<Peer> from;         // who sent it
@@ -505,14 +506,16 @@ Allowance::Amount RemoteClients::answer_to_an_ask() const {
           .bytes = 2.0 * static_cast<double>(kReplyVectors * (vector_bytes + chunks * 64) + kMostReplyBytes)};
 }
 
-RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline,
-                                          const Take& take) {
+RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline, const Take& take,
+                                          const EnoughPtr& enough) {
   const auto pending = std::make_shared<Pending>();
+  pending->enough = enough;
   std::erase(vectors, nullptr);
   pending->vectors = std::move(vectors);
   pending->deadline = deadline;
   std::unique_lock lock(mutex_);
   MUSTER_CHECK(run_.has_value(), "an ask before the run has begun");
+  if (enough && enough->reached()) return Outcome::kNotNeeded;
   const std::uint64_t number = ++last_ask_;
   last_round_ = ask.id().round();
   v1::TaskId& id = *ask.mutable_id();
@@ -524,17 +527,17 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
   if (events_.log) events_.log->asked(pending->ask);
   const auto route = route_.find(pending->ask.id().client());
   if (route != route_.end()) send(*route->second, *pending);
-  pending->answered.wait_until(lock, deadline,
-                               [&] { return pending->done || pending->lost || finished_ || pending->withdrawn; });
+  pending->answered.wait_until(
+      lock, deadline, [&] { return pending->done || pending->lost || finished_ || !pending->unwanted.empty(); });
   pending_.erase(number);
   if (!pending->done) {
-    if (events_.log) {
-      events_.log->missed(pending->ask, name(pending->sent_to ? DropReason::kStraggler : DropReason::kUnreachable));
-    }
-    if (!pending->sent_to) return Outcome::kUnreachable;
+    const bool late = pending->unwanted.empty();
+    const Outcome outcome = !late ? Outcome::kNotNeeded : pending->sent_to ? Outcome::kLate : Outcome::kUnreachable;
+    if (events_.log) events_.log->missed(pending->ask, name(why_none(outcome)));
+    if (!pending->sent_to) return outcome;
     // So that the client stops, and undoes what it may have done.
-    pending->sent_to->channel_->send({verdict(pending->ask.id(), false, kLateReason)});
-    return Outcome::kLate;
+    pending->sent_to->channel_->send({verdict(pending->ask.id(), false, late ? kLateReason : pending->unwanted)});
+    return late ? Outcome::kLate : Outcome::kNotNeeded;
   }
   lock.unlock();
   const TaskAnswer answer = take(pending->reply, *pending->answer);
@@ -546,13 +549,25 @@ RemoteClients::Outcome RemoteClients::ask(v1::Ask ask, std::vector<Vector> vecto
   return Outcome::kAnswered;
 }
 
+void RemoteClients::count(const EnoughPtr& enough) {
+  if (!enough) return;
+  const std::lock_guard lock(mutex_);
+  ++enough->came;
+  if (!enough->reached()) return;
+  for (const auto& [number, pending] : pending_) {
+    if (pending->enough != enough) continue;
+    pending->unwanted = "enough others had answered";
+    pending->answered.notify_all();
+  }
+}
+
 void RemoteClients::withdraw(std::uint32_t round, GroupId group, std::optional<ClientId> client) {
   const std::lock_guard lock(mutex_);
   for (const auto& [number, pending] : pending_) {
     const v1::TaskId& id = pending->ask.id();
     if (!pending->ask.has_train() || id.round() != round || id.group() != group.value) continue;
     if (client && id.client() != client->value) continue;
-    pending->withdrawn = true;
+    pending->unwanted = kLateReason;
     pending->answered.notify_all();
   }
 }
@@ -577,7 +592,7 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
     return refuse("the cloud has started again since it was asked");
   }
   const auto found = pending_.find(id.number());
-  if (found == pending_.end() || found->second->withdrawn) return refuse(kLateReason);
+  if (found == pending_.end() || !found->second->unwanted.empty()) return refuse(kLateReason);
   if (found->second->done) return refuse("it has been answered already");
   Pending& pending = *found->second;
   // An edge may have lost the client since it answered: what counts is that the edge was asked.
@@ -596,10 +611,6 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
 
 namespace {
 
-DropReason why_none(bool late) {
-  return late ? DropReason::kStraggler : DropReason::kUnreachable;
-}
-
 std::uint64_t number_of(const std::shared_ptr<const WireVector>& vector) {
   return vector ? vector->number : 0;
 }
@@ -613,6 +624,11 @@ TaskAnswer told_of(const std::variant<T, Dropped>& reply) {
 }
 
 }  // namespace
+
+DropReason RemoteClients::why_none(Outcome outcome) {
+  if (outcome == Outcome::kNotNeeded) return DropReason::kNotNeeded;
+  return outcome == Outcome::kLate ? DropReason::kStraggler : DropReason::kUnreachable;
+}
 
 TrainAnswer RemoteClients::train(const TrainAsk& given, WireTime deadline) {
   v1::Ask message;
@@ -629,7 +645,8 @@ TrainAnswer RemoteClients::train(const TrainAsk& given, WireTime deadline) {
   put(given.memory, *train.mutable_memory());
   TrainAnswer answer;
   const Outcome outcome = ask(
-      std::move(message), {given.model, given.broadcast}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
+      std::move(message), {given.model, given.broadcast}, deadline,
+      [&](const v1::Reply& reply, ChunkReader& vectors) {
         answer = take_train_answer(reply, given.client, vectors);
         // As whoever merges it will judge it, so that the verdict is true.
         TrainTask task{.client = given.client, .own_model = given.own_model};
@@ -637,8 +654,9 @@ TrainAnswer RemoteClients::train(const TrainAsk& given, WireTime deadline) {
         if (const auto fault = fault_in(answer.reply, task, {})) return TaskAnswer{.reason = name(*fault)};
         const LocalUpdate& update = std::get<LocalUpdate>(answer.reply);
         return TaskAnswer{.used = true, .samples = update.samples, .model = update.model, .payload = update.payload};
-      });
-  if (outcome != Outcome::kAnswered) answer.reply = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+      },
+      given.enough);
+  if (outcome != Outcome::kAnswered) answer.reply = Dropped{given.client, why_none(outcome)};
   return answer;
 }
 
@@ -657,7 +675,7 @@ ProfileReply RemoteClients::profile(const ProfileAsk& given, WireTime deadline) 
         answer = take_profile_answer(reply, given.client, vectors);
         return told_of(answer);
       });
-  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome)};
   return answer;
 }
 
@@ -678,7 +696,7 @@ EvaluateReply RemoteClients::evaluate(const EvaluateAsk& given, WireTime deadlin
         answer = take_evaluate_answer(reply, given.client, vectors);
         return told_of(answer);
       });
-  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome == Outcome::kLate)};
+  if (outcome != Outcome::kAnswered) answer = Dropped{given.client, why_none(outcome)};
   return answer;
 }
 
@@ -695,6 +713,7 @@ GroupAnswer RemoteClients::train_group(const GroupAsk& given, WireTime deadline)
   for (const ClientId member : given.members) group.add_members(member.value);
   group.mutable_epochs()->Assign(given.epochs.begin(), given.epochs.end());
   for (const Memory& memory : given.memories) put(memory, *group.add_memories());
+  group.set_enough(given.enough);
   GroupAnswer answer;
   const Outcome outcome = ask(
       std::move(message), {given.model, given.broadcast}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {
@@ -711,7 +730,7 @@ GroupAnswer RemoteClients::train_group(const GroupAsk& given, WireTime deadline)
       });
   if (outcome != Outcome::kAnswered) {
     answer.lost = outcome == Outcome::kUnreachable;
-    drop_all(given.group, given.members, why_none(outcome == Outcome::kLate), answer.update);
+    drop_all(given.group, given.members, why_none(outcome), answer.update);
   }
   return answer;
 }

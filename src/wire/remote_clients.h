@@ -89,6 +89,18 @@ class RemoteClients {
   [[nodiscard]] std::shared_ptr<const WireVector> share(std::span<const float> values);
   void end_sharing(const std::shared_ptr<const WireVector>& vector);
 
+  // Of several asks for training so many answers are enough: then the others are not needed, and told so. Null: all are
+  // needed. Whoever asks counts the answers that are of use; one that comes at the same moment may be more than enough.
+  struct Enough {
+    std::uint32_t wanted = 0;
+    std::uint32_t came = 0;  // guarded by the lock of RemoteClients
+    [[nodiscard]] bool reached() const { return came >= wanted; }
+  };
+  using EnoughPtr = std::shared_ptr<Enough>;
+  [[nodiscard]] static EnoughPtr enough(std::uint32_t wanted) {
+    return wanted > 0 ? std::make_shared<Enough>(Enough{wanted}) : nullptr;
+  }
+  void count(const EnoughPtr& enough);
   // What was asked of this client, or of any in the group, is not needed any more.
   void withdraw(std::uint32_t round, GroupId group, std::optional<ClientId> client);
 
@@ -105,6 +117,7 @@ class RemoteClients {
     std::optional<double> epochs;
     bool measure = false;
     Memory memory;
+    EnoughPtr enough = {};
   };
   [[nodiscard]] TrainAnswer train(const TrainAsk& ask, WireTime deadline);
 
@@ -139,6 +152,7 @@ class RemoteClients {
     std::vector<ClientId> members;
     std::vector<double> epochs;
     std::vector<Memory> memories;
+    std::uint32_t enough = 0;  // of the members
   };
   // Precondition: share_an_edge(members) held a moment ago.
   [[nodiscard]] GroupAnswer train_group(const GroupAsk& ask, WireTime deadline);
@@ -171,8 +185,10 @@ class RemoteClients {
   // Sends the ask and waits; `take` reads and checks the answer with nothing held, and what it gives lives until ask()
   // returns.
   using Take = std::function<TaskAnswer(const v1::Reply&, ChunkReader&)>;
-  enum class Outcome { kAnswered, kUnreachable, kLate };
-  Outcome ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline, const Take& take);
+  enum class Outcome { kAnswered, kUnreachable, kLate, kNotNeeded };
+  Outcome ask(v1::Ask ask, std::vector<Vector> vectors, WireTime deadline, const Take& take,
+              const EnoughPtr& enough = {});
+  static DropReason why_none(Outcome outcome);
   void send(Peer& peer, Pending& pending);
   void take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello);
   void take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence);

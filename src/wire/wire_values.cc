@@ -17,6 +17,7 @@ constexpr std::array kReasons{
     std::pair{DropReason::kNonFinite, v1::DROP_REASON_NON_FINITE},
     std::pair{DropReason::kUnreachable, v1::DROP_REASON_UNREACHABLE},
     std::pair{DropReason::kMalformed, v1::DROP_REASON_MALFORMED},
+    std::pair{DropReason::kNotNeeded, v1::DROP_REASON_NOT_NEEDED},
 };
 
 void put(const Dropped& dropped, v1::Dropped& out) {

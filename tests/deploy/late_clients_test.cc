@@ -131,6 +131,61 @@ TEST_F(LateClients, AChainPassesOverWhoIsSlow) {
   }
 }
 
+TEST_F(LateClients, OverSelectionGoesOnWithThoseWhoAnswerFirst) {
+  struct Case {
+    std::uint32_t edges;
+    Settings groups;
+  };
+  const Settings grouped{"grouping.method=random", "grouping.size=6", "plan.sample-clients=6"};
+  for (const Case& each :
+       {Case{0, {"plan.sample-clients=6"}}, Case{1, {"plan.sample-clients=6"}}, Case{0, grouped}, Case{1, grouped}}) {
+    const auto over = std::make_shared<std::atomic<bool>>(false);
+    NotUsed told;
+    EdgeFederationOptions terms = impatient(0);
+    terms.round_deadline_s = 5;  // only the scores at the end wait for it, once
+    terms.over_select = 10;
+    // One client of each group of six, or two of the twelve that are asked, never answer.
+    DeploymentInMemory deployment(
+        {.edges = each.edges, .processes = 12, .federation = terms, .tap = told.watching(stopped_from(1, 11, over))});
+    Settings settings{"rounds=3", "evaluation.on=global"};
+    settings.insert(settings.end(), each.groups.begin(), each.groups.end());
+    const auto begun = std::chrono::steady_clock::now();
+    const auto summary = deploy(small(settings), deployment);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    *over = true;
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_LT(took.count(), 2 * 5);
+    for (const auto& round : lines(summary->dir / "rounds.jsonl")) {
+      EXPECT_GE(round["participants"], 6) << round;
+      EXPECT_LT(round["participants"], 12) << round;
+      EXPECT_EQ(round["participants"].get<std::size_t>() + round["dropped"].size(), 12u) << round;
+      for (const auto& dropped : round["dropped"]) EXPECT_EQ(dropped["reason"], "not-needed") << round;
+    }
+    EXPECT_GT(told.count("enough others had answered") + told.count("the round did not wait for it any longer"), 0u);
+  }
+}
+
+TEST_F(LateClients, OverSelectionLeavesChainsAndWholeGroupsAlone) {
+  EdgeFederationOptions terms = impatient(0);
+  terms.round_deadline_s = 60;
+  terms.over_select = 2;
+  for (const Settings& settings :
+       {Settings{"training.mode=sequential", "grouping.method=random", "grouping.size=4", "rounds=2"},
+        Settings{"grouping.method=random", "grouping.size=4", "plan.sample-clients=1.0", "plan.sample-groups=2",
+                 "rounds=2"}}) {
+    DeploymentInMemory deployment({.federation = terms});
+    const Recipe recipe = small(settings);
+    const auto summary = deploy(recipe, deployment);
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(summary->signature, run(recipe).signature);
+  }
+}
+
+// A simulation does not look at it.
+TEST_F(LateClients, OverSelectionIsNothingToASimulation) {
+  EXPECT_EQ(run(small({"deployment.over-select=2.0", "rounds=2"})).signature, run(small({"rounds=2"})).signature);
+}
+
 // A line is cut at random; the process dials again at once. Everybody answers in the end.
 TEST_F(LateClients, LinesThatBreakCostNothingButTime) {
   const Recipe recipe =

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -54,6 +55,42 @@ TEST(Plan, EveryGroupIsEquallyLikely) {
   }
   // 2000 expected, standard deviation about 35.
   for (const int count : seen) EXPECT_NEAR(count, 2000, 150);
+}
+
+TEST(OverSelect, AsksOthersBesidesThoseWhoAreDrawn) {
+  const Grouping grouping = singletons(20);
+  const RoundPlan drawn = plan_round({.sample_clients = {10u}}, grouping, 1, 1);
+  const RoundPlan wider = over_select(drawn, grouping, 1.3, 1);
+  EXPECT_EQ(wider.groups.size(), 13u);
+  EXPECT_EQ(wider.enough_groups, 10u);
+  EXPECT_TRUE(std::ranges::is_sorted(wider.groups));
+  EXPECT_TRUE(std::ranges::includes(wider.groups, drawn.groups));
+  EXPECT_EQ(over_select(drawn, grouping, 10, 1).groups.size(), 20u);
+  const RoundPlan same = over_select(drawn, grouping, 1, 1);
+  EXPECT_EQ(same.groups, drawn.groups);
+  EXPECT_EQ(same.enough_groups, 0u) << "all of them are needed";
+}
+
+TEST(OverSelect, StaysWithinEachGroup) {
+  Grouping grouping;
+  for (std::uint32_t g = 0; g < 4; ++g) {
+    std::vector<ClientId> members;
+    for (std::uint32_t i = 0; i < 6; ++i) members.push_back({6 * g + i});
+    grouping.add(members);
+  }
+  const RoundPlan drawn = plan_round({.sample_clients = {10u}}, grouping, 1, 1);
+  const RoundPlan wider = over_select(drawn, grouping, 1.5, 1);
+  EXPECT_EQ(wider.groups, drawn.groups);
+  EXPECT_EQ(wider.enough_groups, 0u);
+  for (std::size_t i = 0; i < drawn.groups.size(); ++i) {
+    const auto before = drawn.members(i, grouping);
+    const auto after = wider.members(i, grouping);
+    const std::size_t wanted = std::min<std::size_t>(6, (3 * before.size() + 1) / 2);
+    EXPECT_EQ(after.size(), wanted);
+    EXPECT_EQ(wider.enough[i], wanted == before.size() ? 0 : before.size());
+    EXPECT_TRUE(std::ranges::includes(after, before));
+    EXPECT_TRUE(std::ranges::includes(grouping.members(drawn.groups[i]), after));
+  }
 }
 
 constexpr std::uint32_t kFaultDraws = 20000;
