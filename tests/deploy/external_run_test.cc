@@ -115,6 +115,7 @@ TEST_F(ExternalRun, ClientsOfMustersOwnSayThatTheyCannotTrainIt) {
   options.clients = {{0, 1}};
   const Answerer::Options answers = client_answers(options);
   v1::Welcome welcome;
+  welcome.set_run("small-s1");
   welcome.set_recipe(format_recipe(recipe));
   const auto refused = answers.begin(welcome);
   ASSERT_FALSE(refused.ok());
