@@ -66,6 +66,17 @@ class OwnDataDeployed : public SimulationTest {
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};
   }
+  // After two rounds.
+  RunSummary interrupted(OwnDeployment& deployment, const Recipe& recipe) {
+    std::atomic<bool> interrupt = false;
+    SimulationOptions stops = options(1);
+    stops.interrupt = &interrupt;
+    stops.on_round = [&](std::uint32_t round) { interrupt = round == 2; };
+    const auto begun = deployment.run(recipe, stops);
+    EXPECT_TRUE(begun.ok()) << begun.error().message;
+    EXPECT_TRUE(begun.ok() && begun->stopped == StopReason::kInterrupted);
+    return begun.ok() ? *begun : RunSummary{};
+  }
   void dial_all(OwnDeployment& deployment) {
     for (std::uint32_t site = 0; site < kSites; ++site) deployment.dial(name_of(site), files_[site]);
   }
@@ -116,15 +127,9 @@ TEST_F(OwnDataDeployed, AnInterruptedRunGoesOnWithTheSameClients) {
   const RunSummary simulation = simulated(wanted);
   OwnDeployment deployment(states_.path());
   dial_all(deployment);
-  std::atomic<bool> interrupt = false;
-  SimulationOptions stops = options(1);
-  stops.interrupt = &interrupt;
-  stops.on_round = [&](std::uint32_t round) { interrupt = round == 2; };
-  const auto begun = deployment.run(wanted, stops);
-  ASSERT_TRUE(begun.ok()) << begun.error().message;
-  ASSERT_EQ(begun->stopped, StopReason::kInterrupted);
+  const RunSummary begun = interrupted(deployment, wanted);
   dial_all(deployment);
-  const RunSummary summary = deployed(deployment, wanted, begun->run);
+  const RunSummary summary = deployed(deployment, wanted, begun.run);
   EXPECT_EQ(summary.signature, simulation.signature);
   expect_equal(
       records_of(summary),
@@ -143,15 +148,10 @@ TEST_F(OwnDataDeployed, AClientWhoseFileHasChangedIsRefusedAndDropsOut) {
   OwnDeployment deployment(states_.path());
   deployment.round_deadline_s = 2;
   dial_all(deployment);
-  std::atomic<bool> interrupt = false;
-  SimulationOptions stops = options(1);
-  stops.interrupt = &interrupt;
-  stops.on_round = [&](std::uint32_t round) { interrupt = round == 2; };
-  const auto begun = deployment.run(wanted, stops);
-  ASSERT_TRUE(begun.ok()) << begun.error().message;
+  const RunSummary begun = interrupted(deployment, wanted);
   dial_all(deployment);
   deployment.dial(name_of(2), folder_.write("changed.csv", slurp(files_[2]) + "44,Rome,120.0,ill\n"));
-  const RunSummary summary = deployed(deployment, wanted, begun->run);
+  const RunSummary summary = deployed(deployment, wanted, begun.run);
   EXPECT_EQ(deployment.ended(name_of(2)),
             "its data have changed since it joined: 39 training and 0 test rows, it told 38 and 0 then");
   const auto rounds = json_lines(summary.dir / "rounds.jsonl");
