@@ -194,8 +194,11 @@ regroup-every = 3
 // Every name that there is, and every file and frame that a run has for certain. (An edge tells of clients that come
 // after it has dialled itself, which is a matter of time.)
 TEST_F(FailPointRuns, EveryPointIsReached) {
+  // Whoever dials before the edge listens goes to the cloud, and then the edge has nothing to do.
   std::set<std::string> reached;
-  for (const Death& death : trace(with_states_)) reached.insert(death.process.substr(0, 6) + " " + death.point);
+  for (int tries = 0; tries < 5 && !reached.contains("edge receive.after@reply"); ++tries) {
+    for (const Death& death : trace(with_states_)) reached.insert(death.process.substr(0, 6) + " " + death.point);
+  }
   std::set<std::string> wanted;
   const auto want = [&](const std::string& process, const Words& points, const Words& subjects) {
     for (const std::string& point : points) {
