@@ -274,7 +274,9 @@ std::vector<Stroke> strokes_of(std::string_view text, double size) {
   std::vector<Placed> letters;
   lay_out(text, &letters);
   std::vector<Stroke> strokes;
-  for (const auto& [x, dots] : letters) {
+  for (const Placed& letter : letters) {
+    const double x = letter.x;  // not by a binding: clang 14 captures none
+    const auto& dots = letter.dots;
     for (int row = 0; row < kRows; ++row) {
       for (int column = 0; column < kColumns; ++column) {
         if (!dots.at(row, column)) continue;
