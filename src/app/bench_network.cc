@@ -173,6 +173,10 @@ class NetworkBench {
     MUSTER_TRY(idle(100));
     MUSTER_TRY(idle(400));
     MUSTER_TRY(crowd(4000, 100 / kConnectionsOfProcess));
+    if (cases_.empty()) {
+      return usage_error("--case: \"{}\" is in no case's name; want e.g. TLS, fedavg, memory, clients on",
+                         options_.only);
+    }
     return std::move(cases_);
   }
 

@@ -229,6 +229,9 @@ Result<std::vector<RanksCase>> run_ranks_bench(const RanksBenchOptions& options)
     MUSTER_ASSIGN(RanksCase one, bench.measure(workload));
     cases.push_back(std::move(one));
   }
+  if (cases.empty()) {
+    return usage_error("--case: \"{}\" is in no case's name; want e.g. softmax, cnn, lstm, images", options.only);
+  }
   return cases;
 }
 

@@ -34,6 +34,12 @@ TEST_F(BenchNetwork, MeasuresTransferBothWaysAndARunAgainstItsSimulation) {
   EXPECT_NEAR(run[0]["ratio"], run[0]["value"].get<double>() / run[0]["at_most"].get<double>() * 1.5, 1e-9);
 }
 
+TEST_F(BenchNetwork, ACaseThatIsNoneIsRefused) {
+  const Finished refused = muster({"bench", "network", "--case", "nope"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, testing::HasSubstr("--case: \"nope\" is in no case's name; want e.g. TLS"));
+}
+
 TEST_F(BenchNetwork, ManyClientsOnManyConnections) {
   const char* const asked = std::getenv("MUSTER_CROWD");
   const bool full = asked && std::string(asked) == "full";

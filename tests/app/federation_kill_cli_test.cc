@@ -8,40 +8,14 @@
 
 #include "base/random.h"
 #include "killed_federation.h"
+#include "stateful_recipe.h"
 
 namespace muster {
 namespace {
 
 TEST_F(KilledFederation, EndsAsItsSimulation) {
-  recipe_ = file("recipe.toml", R"(
-name = "killed"
-rounds = 12
-checkpoint-every = 3
-[data]
-source = "synthetic"
-clients = 12
-samples-min = 60
-samples-max = 120
-test-fraction = 0.1
-[model]
-name = "mlp"
-hidden = [64]
-[local]
-batch-size = 4
-epochs = 20
-learning-rate = 0.05
-objective = "control-variate"
-[profile]
-kind = "label-histogram"
-[grouping]
-method = "mediator"
-size = 3
-[plan]
-regroup-every = 4
-sample-clients = 8
-[aggregation]
-global = "control-variate"
-)");
+  recipe_ = file("recipe.toml", kStatefulRecipe);
+
   const std::string wanted = signature_alone(recipe_);
   const char* const asked = std::getenv("MUSTER_KILLS");
   const int kills = asked ? std::atoi(asked) : 3;
