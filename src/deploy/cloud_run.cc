@@ -93,6 +93,7 @@ class CloudNetwork final : public RoundObserver {
             .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }});
     page_.watch(*clients_);
     page_.begin_run(recipe.rounds, count, times_);
+    if (options_.roster) options_.roster->open(*clients_, federation->roster());
     if (own_) {
       MUSTER_TRY(own_->begin(std::move(run), *clients_, *federation, folder));
     } else {
@@ -120,6 +121,7 @@ class CloudNetwork final : public RoundObserver {
   }
 
   void finish(const std::string& signature) {
+    if (options_.roster) options_.roster->close();
     if (clients_) {
       clients_->finish(signature);
       clients_->wait_until_told(std::chrono::steady_clock::now() + kLinger);
@@ -221,6 +223,7 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   SimulationOptions simulation = options.simulation;
   if (!simulation.times) simulation.times = &times;
   if (options.status.port) simulation.observers.push_back(&page);
+  if (options.roster) simulation.observers.push_back(options.roster);
   RunLedger ledger({.vectors = options.ledger_vectors, .say = options.simulation.say});
   simulation.observers.push_back(&ledger);
   Recipe recipe = options.recipe;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "deploy/identity_check.h"
+#include "deploy/roster_board.h"
 #include "deploy/status_page.h"
 #include "engine/simulation.h"
 
@@ -21,6 +22,7 @@ struct CloudRunOptions {
   // Called once clients can dial: how many of them the run has. An error ends the run.
   std::function<Status(int port, std::uint32_t clients)> listening;
   StatusPageOptions status;
+  RosterBoard* roster = nullptr;         // who is here, for whoever shows it; borrowed
   std::filesystem::path ledger_vectors;  // where the ledger's vectors are kept; empty: they are not
 };
 

@@ -62,7 +62,9 @@ void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::P
     for (const ClientId id : known_ids) {
       peer->clients_.erase(id.value);
       const auto known = route_.find(id.value);
-      if (known != route_.end() && known->second == peer) route_.erase(known);
+      if (known == route_.end() || known->second != peer) continue;
+      route_.erase(known);
+      note_gone(id, "it is no longer at its edge");
     }
     if (events_.log) events_.log->went(peer->name_, known_ids);
   }
@@ -96,7 +98,7 @@ void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1
         peer->ids_.push_back(id);
         peer->clients_[id] = clients[i];
         route_[id] = peer;
-        known_.insert(id);
+        note_came(*peer, {id}, clients[i]);
         if (finished_) told_.insert(id);
       }
       if (events_.log) events_.log->came(peer->name_, peer->hosts_groups_, *ids);
@@ -229,7 +231,7 @@ void RemoteClients::finish(const std::string& signature) {
 
 void RemoteClients::wait_until_told(WireTime deadline) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return std::ranges::includes(told_, known_); });
+  changed_.wait_until(lock, deadline, [&] { return told_.size() >= seen_.size(); });
 }
 
 void RemoteClients::leave(Peer& peer, const std::string& why) {
@@ -246,6 +248,7 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
       went.push_back(client);
       went_ids.push_back({id});
       route_.erase(known);
+      note_gone({id}, why);
     }
     for (const auto& [number, pending] : pending_) {
       if (pending->sent_to != &peer) continue;
@@ -261,6 +264,31 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
   changed_.notify_all();
   if (went.empty() || over) return;
   say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
+}
+
+// With the lock held, both.
+void RemoteClients::note_came(const Peer& peer, ClientId client, const v1::Client& who) {
+  seen_[client.value] = {.client = client,
+                         .name = who.name(),
+                         .peer = peer.name_,
+                         .by_edge = peer.hosts_groups_,
+                         .here = true,
+                         .since = std::chrono::system_clock::now()};
+}
+
+void RemoteClients::note_gone(ClientId client, const std::string& why) {
+  Attendance& seen = seen_[client.value];
+  seen.here = false;
+  seen.since = std::chrono::system_clock::now();
+  seen.why = told_text(why);
+}
+
+std::vector<RemoteClients::Attendance> RemoteClients::attendance() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Attendance> all;
+  all.reserve(seen_.size());
+  for (const auto& [id, seen] : seen_) all.push_back(seen);
+  return all;
 }
 
 std::size_t RemoteClients::wait_until(std::size_t wanted, WireTime deadline,

@@ -157,6 +157,19 @@ class RemoteClients {
   // Precondition: share_an_edge(members) held a moment ago.
   [[nodiscard]] GroupAnswer train_group(const GroupAsk& ask, WireTime deadline);
 
+  // A client that is here, or was.
+  struct Attendance {
+    ClientId client;
+    std::string name;  // of one with data of its own; "" of a simulated one
+    std::string peer;  // through whom it is reached, or was
+    bool by_edge = false;
+    bool here = false;
+    std::chrono::system_clock::time_point since;  // when it came, or went
+    std::string why;                              // it went
+  };
+  // Everybody who was ever here, by number, all of one moment.
+  [[nodiscard]] std::vector<Attendance> attendance() const;
+
   // Bytes of vectors sent to and received from peers.
   struct Moved {
     std::uint64_t down = 0;
@@ -196,6 +209,8 @@ class RemoteClients {
   void join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
   void keep_waiting(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
   void leave(Peer& peer, const std::string& why);
+  void note_came(const Peer& peer, ClientId client, const v1::Client& who);
+  void note_gone(ClientId client, const std::string& why);
   void welcome(Peer& peer);
   [[nodiscard]] Allowance::Amount answer_to_an_ask() const;
   std::size_t wait_until(std::size_t wanted, WireTime deadline, const std::function<bool(std::size_t)>& go_on,
@@ -212,8 +227,8 @@ class RemoteClients {
   std::optional<WireRun> run_;
   bool finished_ = false;
   std::string signature_;
-  std::set<std::uint32_t> known_;  // clients that were ever here
-  std::set<std::uint32_t> told_;   // that the run is over
+  std::map<std::uint32_t, Attendance> seen_;  // clients that were ever here
+  std::set<std::uint32_t> told_;              // that the run is over
   std::set<std::shared_ptr<Peer>> peers_;
   std::map<std::uint32_t, std::shared_ptr<Peer>> route_;  // to each client that is there
   std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
