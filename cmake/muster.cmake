@@ -1,13 +1,13 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
-set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate train ranks pki wire net cost
+set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate secure train ranks pki wire net cost
     record recipe engine deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
-set(MUSTER_PACKAGES "fmt 9" "nlohmann_json 3" "tomlplusplus 3" Threads ZLIB PNG)
-set(MUSTER_PKG_CONFIG_MODULES sndfile)
+set(MUSTER_PACKAGES "fmt 9" "nlohmann_json 3" "tomlplusplus 3" Threads ZLIB PNG "OpenSSL 3")
+set(MUSTER_PKG_CONFIG_MODULES sndfile libsodium)
 
 macro(muster_find_dependencies)
   foreach(package IN LISTS MUSTER_PACKAGES)

@@ -192,3 +192,25 @@ for kind in range(10):
 
 seed("layers", "images", b"\x0b\x0b\x02conv 8 3 pad same\nbatch-norm\nrelu\nmax-pool 2\nresidual padded\nconv 12 3x1 pad same\ngelu\n.\ndropout 0.3\ndense 9 as top\ntanh")
 seed("layers", "words", b"\x00\x05\x00embedding 9 4\nlstm 5 sequence\nlayer-norm\ngru 6 sequence\nmean-pool 2 stride 1\nglobal-mean\ngroup-norm 2")
+
+
+# Messages of a secure sum: the first byte says which one, then words as ParcelWriter writes them.
+def sized(each, *items):
+    return struct.pack("<Q", len(items)) + b"".join(struct.pack(each, item) if each else item for item in items)
+
+
+def text(content):
+    return struct.pack("<Q", len(content)) + content
+
+
+keys = struct.pack("<I", 2) + bytes(range(96)) + text(b"") + text(b"s" * 64)
+terms = text(b"fuzz") + struct.pack("<III", 1, 0, 0) + bytes(32) + sized("<I", 1, 2, 3) + struct.pack("<IIIIIQ", 0, 2, 4, 32, 22, 4)
+share_list = sized(None, *(struct.pack("<I", client) + bytes(144) for client in (2, 3)))
+opening = sized("<I", 1, 2) + sized("<I", 3) + sized(None, struct.pack("<I", 2) + text(b"s" * 64))
+opened = sized(None, *(struct.pack("<I", client) + bytes(64) for client in (1, 2, 3)))
+for kind, content in enumerate([terms, keys, sized(None, keys, keys), share_list, sized("<I", 1, 2, 3, 4), sized("<B", 31), opening, opened, text(b"s" * 64)]):
+    seed("sum_messages", f"message-{kind}", bytes([kind]) + content)
+for kind, content in enumerate([terms, sized(None, keys), share_list, sized("<B", 7), opening]):
+    seed("secure_sum", f"told-{kind}", bytes([kind + 40]) + content)
+for kind, content in enumerate([keys, share_list, sized("<I", 1, 2, 3, 4), text(b"s" * 64), opened]):
+    seed("secure_sum", f"says-{kind}", bytes([(20, 16, 17, 18, 19)[kind]]) + content)

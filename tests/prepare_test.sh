@@ -184,16 +184,16 @@ check 'tests have mpi' '[[ $(<"$calls") == *"install --no-install-recommends ope
 
 setup
 run "$tree/muster" plain
-touch "$folder/absent-libssl-dev"
+touch "$folder/absent-libcpp-httplib-dev"
 for command in pki cloud edge client federate; do
   : >"$calls"
   run "$tree/muster" "$command" x
   check "$command" '[[ $output == "muster-net ran in / with $command x" && $status -eq 5 ]]'
   [[ $command == pki ]] || check "$command again" '[[ -z $errors && ! -s $calls ]]'
   [[ $command == pki ]] || continue
-  check 'the network' '[[ $(<"$calls") == *"install --no-install-recommends libssl-dev"*MUSTER_NET=ON*"--target muster-net"* ]]'
+  check 'the network' '[[ $(<"$calls") == *"install --no-install-recommends libcpp-httplib-dev"*MUSTER_NET=ON*"--target muster-net"* ]]'
   check 'the network' '[[ $(<"$calls") != *MUSTER_MPI=ON* ]]'
-  rm "$folder/absent-libssl-dev"
+  rm "$folder/absent-libcpp-httplib-dev"
 done
 run "$tree/muster" bench network --json
 check 'bench network' '[[ $output == "muster-net ran in / with bench network --json" && -z $errors && ! -s $calls ]]'

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/whole_run.h"
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 #include "ranks/ranks.h"
 
 namespace muster {

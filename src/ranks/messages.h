@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profile/profile.h"
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 #include "train/federation.h"
 
 namespace muster {

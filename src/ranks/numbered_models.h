@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 
 namespace muster {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 
 namespace muster {
 

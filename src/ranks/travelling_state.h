@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "clients/client_state.h"
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

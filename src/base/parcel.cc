@@ -1,4 +1,4 @@
-#include "ranks/parcel.h"
+#include "base/parcel.h"
 
 namespace muster {
 
