@@ -42,7 +42,8 @@ Samples draw_samples(const std::array<Pattern, kClasses>& patterns, std::uint32_
   samples.shape = {kSide, kSide, 1};
   samples.classes = kClasses;
   samples.labels.reserve(count);
-  samples.bytes.reserve(std::size_t{count} * kSide * kSide);
+  samples.bytes.resize(std::size_t{count} * kSide * kSide);
+  std::uint8_t* pixel = samples.bytes.data();
   Stream stream({.seed = kSeed, .purpose = Purpose::kSynthetic, .part = part});
   for (std::uint32_t n = 0; n < count; ++n) {
     const std::uint32_t label = n % kClasses;
@@ -53,17 +54,23 @@ Samples draw_samples(const std::array<Pattern, kClasses>& patterns, std::uint32_
     const std::size_t shift = std::size_t{stream.below(2 * kMargin + 1)} * kPadded + stream.below(2 * kMargin + 1);
     samples.labels.push_back(static_cast<std::int32_t>(label));
     for (std::uint32_t i = 0; i < kSide; ++i) {
+      std::array<std::int32_t, kSide> halves;
       for (std::uint32_t j = 0; j < kSide; j += 2) {
-        // Noise per pixel: the sum of two bytes, triangular around 0 with a deviation of about 52.
         const std::uint32_t bits = stream.next();
-        for (std::uint32_t side = 0; side < 2; ++side) {
-          const std::uint32_t half = bits >> (16 * side);
-          const float noise = (static_cast<float>(half & 0xff) + static_cast<float>(half >> 8 & 0xff) - 255) / 2;
-          const std::size_t at = shift + std::size_t{i} * kPadded + j + side;
-          const float value = strength * (own[at] * (1 - mixed) + other[at] * mixed) + noise;
-          samples.bytes.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f)));
-        }
+        halves[j] = static_cast<std::int32_t>(bits & 0xffff);
+        halves[j + 1] = static_cast<std::int32_t>(bits >> 16);
       }
+      const float* const one = own.data() + shift + std::size_t{i} * kPadded;
+      const float* const two = other.data() + shift + std::size_t{i} * kPadded;
+      std::array<std::int32_t, kSide> row;
+      for (std::uint32_t j = 0; j < kSide; ++j) {
+        // Noise per pixel: the sum of two bytes, triangular around 0 with a deviation of about 52.
+        const float noise = static_cast<float>((halves[j] & 0xff) + (halves[j] >> 8) - 255) / 2;
+        const float value = strength * (one[j] * (1 - mixed) + two[j] * mixed) + noise;
+        row[j] = static_cast<std::int32_t>(std::min(std::max(value, 0.0f), 255.0f));
+      }
+      for (std::uint32_t j = 0; j < kSide; ++j) pixel[j] = static_cast<std::uint8_t>(row[j]);
+      pixel += kSide;
     }
   }
   return samples;
