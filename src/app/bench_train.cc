@@ -75,8 +75,21 @@ Result<std::optional<std::string>> find_wrong(const Workload& workload, const st
   return std::optional<std::string>();
 }
 
-Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions& options, TorchReference* reference,
+struct References {
+  TorchReference tuned;
+  TorchReference installed;
+};
+
+Result<References> start_references() {
+  using enum TorchReference::Settings;
+  MUSTER_ASSIGN(TorchReference tuned, TorchReference::start(kTuned));
+  MUSTER_ASSIGN(TorchReference installed, TorchReference::start(kInstalled));
+  return References{std::move(tuned), std::move(installed)};
+}
+
+Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions& options, References* references,
                               double& peak) {
+  TorchReference* const reference = references ? &references->tuned : nullptr;
   TrainBenchRow row{.workload = workload};
   MUSTER_ASSIGN(const auto network, make_network(workload.model, workload.shape, workload.classes));
   MUSTER_ASSIGN(const auto data, make_workload_data(workload));
@@ -86,7 +99,10 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
   if (row.wrong) return row;
 
   const double loss_before = federation->model_loss();
-  if (reference) MUSTER_TRY(reference->prepare(workload.name));
+  if (references) {
+    MUSTER_TRY(references->tuned.prepare(workload.name));
+    MUSTER_TRY(references->installed.prepare(workload.name));
+  }
   MUSTER_TRY(federation->train_for(0));  // warms up, by an amount of work that does not depend on the clock
   const double loss_after = federation->update_loss();
   if (!(loss_after < loss_before)) {
@@ -95,6 +111,7 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
   }
   std::vector<double> ours;
   std::vector<double> theirs[std::size(kModes)];
+  std::vector<double> installed;
   const Turns plan = turns(options.seconds);
   for (int turn = 0; turn < plan.count; ++turn) {
     peak = std::max(peak, peak_gflops());
@@ -103,6 +120,10 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
     for (std::size_t mode = 0; reference && mode < std::size(kModes); ++mode) {
       MUSTER_ASSIGN(const double other, reference->window(kModes[mode], plan.seconds));
       theirs[mode].push_back(other);
+    }
+    if (references) {
+      MUSTER_ASSIGN(const double other, references->installed.window("std", plan.seconds));
+      installed.push_back(other);
     }
   }
   row.ours = rate_of(ours);
@@ -114,6 +135,7 @@ Result<TrainBenchRow> measure(const Workload& workload, const TrainBenchOptions&
     row.reference = rate;
     row.reference_mode = kModes[mode];
   }
+  if (references) row.installed = rate_of(installed);
   return row;
 }
 
@@ -152,15 +174,20 @@ std::optional<double> TrainBenchRow::ratio() const {
   return ours->median / reference->median;
 }
 
+std::optional<double> TrainBenchRow::installed_ratio() const {
+  if (!ours || !installed) return std::nullopt;
+  return ours->median / installed->median;
+}
+
 Result<TrainBenchReport> run_train_bench(const TrainBenchOptions& options) {
   TrainBenchReport report{.isa = std::string(name(current_isa()))};
-  std::optional<TorchReference> reference;
+  std::optional<References> references;
   if (options.reference) {
-    auto started = TorchReference::start();
+    auto started = start_references();
     if (started) {
-      reference = std::move(started).value();
-      report.reference = "torch " + reference->version();
-      report.reference_blas = reference->blas();
+      references = std::move(started).value();
+      report.reference = "torch " + references->tuned.version();
+      report.reference_blas = references->tuned.blas();
       if (report.reference_blas == "reference") {
         options.say(
             "PyTorch runs on the reference BLAS, up to eight times slower than it can be, which flatters the ratios; "
@@ -172,7 +199,7 @@ Result<TrainBenchReport> run_train_bench(const TrainBenchOptions& options) {
   }
   for (const Workload& workload : options.workloads) {
     options.say(fmt::format("{}: {}", workload.name, workload.summary));
-    auto row = measure(workload, options, reference ? &*reference : nullptr, report.peak_gflops);
+    auto row = measure(workload, options, references ? &*references : nullptr, report.peak_gflops);
     if (!row) return std::move(row).error().within(fmt::format("workload {}", workload.name));
     report.rows.push_back(std::move(row).value());
   }

@@ -31,12 +31,14 @@ struct TrainBenchRow {
   std::size_t parameters = 0;
   std::optional<std::string> wrong;  // what a check found; then nothing was timed
   std::optional<Rate> ours;          // samples per second of one core
-  std::optional<Rate> reference;     // in its better mode
+  std::optional<Rate> reference;     // told the processor, and in its better mode
   std::string reference_mode;
+  std::optional<Rate> installed;  // the reference without any settings, with optimizer.step
   double gflops = 0;
   double gather_share = 0;  // of our time, for batches of stored samples
 
   [[nodiscard]] std::optional<double> ratio() const;
+  [[nodiscard]] std::optional<double> installed_ratio() const;
 };
 
 // Training through the engine by one worker and by two, in samples per second of wall time.

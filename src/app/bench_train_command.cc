@@ -35,6 +35,9 @@ Json to_json(const TrainBenchRow& row, double peak_gflops) {
   json["reference_mode"] = row.reference ? Json(row.reference_mode) : Json();
   json["ratio"] = or_null(row.ratio());
   json["wanted_ratio"] = row.workload.wanted_ratio;
+  json["installed_samples_per_s"] = row.installed ? Json(row.installed->median) : Json();
+  json["installed_samples_per_s_range"] = row.installed ? Json{row.installed->lowest, row.installed->highest} : Json();
+  json["installed_ratio"] = or_null(row.installed_ratio());
   json["gflops"] = row.ours ? Json(row.gflops) : Json();
   json["roofline_share"] = row.ours ? Json(row.gflops / peak_gflops) : Json();
   json["gather_share"] = row.ours ? Json(row.gather_share) : Json();
@@ -65,18 +68,25 @@ Json to_json(const TrainBenchReport& report) {
 void print_table(const TrainBenchReport& report) {
   fmt::print("one core, {}, {:.0f} GFLOP/s at most; reference: {}\n", report.isa, report.peak_gflops,
              report.reference.empty() ? "none" : fmt::format("{}, BLAS {}", report.reference, report.reference_blas));
-  fmt::print("{:<5} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>8} {:>9} {:>8}\n", "", "", "samples/s", "reference",
-             "mode", "ratio", "want", "GFLOP/s", "roofline", "gather");
+  fmt::print("{:<5} {:<26} {:>11} {:>11} {:<8} {:>6} {:>6} {:>11} {:>6} {:>8} {:>9} {:>8}\n", "", "", "samples/s",
+             "reference", "mode", "ratio", "want", "installed", "ratio", "GFLOP/s", "roofline", "gather");
   for (const TrainBenchRow& row : report.rows) {
     if (!row.ours) {
       fmt::print("{:<5} {:<26} wrong: {}\n", row.workload.name, row.workload.summary, row.wrong.value_or(""));
       continue;
     }
+    const auto shown = [](const char* format, std::optional<double> value) {
+      return value ? fmt::format(fmt::runtime(format), *value) : "-";
+    };
+    const auto middle = [](const std::optional<Rate>& rate) {
+      return rate ? std::optional(rate->median) : std::nullopt;
+    };
     fmt::print(
-        "{:<5} {:<26} {:>11.0f} {:>11} {:<8} {:>6} {:>6} {:>8.1f} {:>7.0f} % {:>6.1f} %{}\n", row.workload.name,
-        row.workload.summary, row.ours->median, row.reference ? fmt::format("{:.0f}", row.reference->median) : "-",
-        row.reference ? row.reference_mode : "-", row.reference ? fmt::format("{:.2f}", *row.ratio()) : "-",
-        row.workload.wanted_ratio, row.gflops, 100 * row.gflops / report.peak_gflops, 100 * row.gather_share,
+        "{:<5} {:<26} {:>11.0f} {:>11} {:<8} {:>6} {:>6} {:>11} {:>6} {:>8.1f} {:>7.0f} % {:>6.1f} %{}\n",
+        row.workload.name, row.workload.summary, row.ours->median, shown("{:.0f}", middle(row.reference)),
+        row.reference ? row.reference_mode : "-", shown("{:.2f}", row.ratio()), row.workload.wanted_ratio,
+        shown("{:.0f}", middle(row.installed)), shown("{:.2f}", row.installed_ratio()), row.gflops,
+        100 * row.gflops / report.peak_gflops, 100 * row.gather_share,
         row.workload.most_gathering ? fmt::format(" (want {} % at most)", 100 * *row.workload.most_gathering) : "");
   }
   if (report.two_workers) {
@@ -110,7 +120,7 @@ void add_bench_train_command(Command bench) {
   Command command = bench.add_command("train", "Samples per second of one core, compared with plain PyTorch");
   command.add_option("--workload", arguments->workloads,
                      "Some, separated by commas, of " + workload_names() + "; default: all");
-  command.add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the reference")
+  command.add_option("--seconds", arguments->seconds, "Processor time per workload, and per mode of the references")
       .between(0.01, 3600)
       .show_default();
   command.add_flag("--no-reference", arguments->no_reference, "Do not run PyTorch");

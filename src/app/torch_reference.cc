@@ -16,9 +16,12 @@ using nlohmann::json;
 // Importing PyTorch, and making a workload, on a busy machine.
 constexpr double kPatience_s = 180;
 
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
 // Debian's OpenBLAS and PyTorch do not recognise every new processor by themselves; these are the best settings.
-std::vector<std::pair<std::string, std::string>> best_settings() {
-  std::vector<std::pair<std::string, std::string>> settings{{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};
+Environment environment_of(TorchReference::Settings wanted) {
+  Environment settings{{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};  // one core against one core
+  if (wanted == TorchReference::Settings::kInstalled) return settings;
   const Isa best = available_isas().back();
   if (best == Isa::kAvx512) {
     settings.emplace_back("OPENBLAS_CORETYPE", "SkylakeX");
@@ -49,9 +52,9 @@ Error not_understood(const json& answer) {
 
 }  // namespace
 
-Result<TorchReference> TorchReference::start() {
+Result<TorchReference> TorchReference::start(Settings settings) {
   for (const char* python : {"/usr/bin/python3", "python3"}) {
-    auto child = ChildProcess::start({python, "-I", "-c", kTorchReferenceScript}, best_settings());
+    auto child = ChildProcess::start({python, "-I", "-c", kTorchReferenceScript}, environment_of(settings));
     if (!child) continue;
     auto hello = read_answer(*child, kPatience_s);
     if (!hello || !(*hello)["torch"].is_string() || !(*hello)["blas"].is_string()) continue;

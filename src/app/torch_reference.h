@@ -14,8 +14,10 @@ namespace muster {
 
 class TorchReference {
  public:
+  // kTuned tells PyTorch and its BLAS which processor this is; kInstalled leaves them as they are.
+  enum class Settings { kTuned, kInstalled };
   // Tries Debian's Python first, which has Debian's PyTorch. The error says how to get it.
-  [[nodiscard]] static Result<TorchReference> start();
+  [[nodiscard]] static Result<TorchReference> start(Settings settings);
 
   [[nodiscard]] const std::string& version() const { return version_; }
   // What multiplies its matrices: "openblas", "mkl", ...; "reference" is the slow one; "unknown" if it cannot be told.

@@ -152,7 +152,8 @@ TEST_F(BenchCommand, TrainWithoutAReferenceReportsOurs) {
       EXPECT_GT(row[field], 0) << field;
     }
     EXPECT_LT(row["gather_share"], 1);
-    for (const char* field : {"reference_samples_per_s", "reference_mode", "ratio"}) {
+    for (const char* field :
+         {"reference_samples_per_s", "reference_mode", "ratio", "installed_samples_per_s", "installed_ratio"}) {
       EXPECT_TRUE(row[field].is_null()) << field;
     }
   }
@@ -173,6 +174,8 @@ TEST_F(BenchCommand, TrainAgainstPyTorchAgreesAndGivesARatio) {
     GTEST_SKIP() << "NOT COMPARED: there is no PyTorch here";
   }
   EXPECT_NEAR(row["ratio"], row["samples_per_s"].get<double>() / row["reference_samples_per_s"].get<double>(), 1e-9);
+  EXPECT_NEAR(row["installed_ratio"], row["samples_per_s"].get<double>() / row["installed_samples_per_s"].get<double>(),
+              1e-9);
   const bool warned = finished.err.find("apt-get install libopenblas0-pthread") != std::string::npos;
   EXPECT_EQ(warned, json["reference_blas"] == "reference") << json["reference_blas"];
 }
