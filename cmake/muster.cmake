@@ -2,7 +2,7 @@
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
 set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate secure train ranks pki wire net cost
-    record recipe engine deploy app)
+    record recipe engine web deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
