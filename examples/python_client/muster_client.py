@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""A client of a Muster federation in Python: joins over mutual TLS with a table of its own, trains, tells its label
-histogram, scores models. docs/protocol.md has the rules, README.md beside this file how to run it."""
+"""A client of a Muster federation, with a table of its own; docs/protocol.md has the rules, README.md how to run it."""
 import argparse, csv, importlib, json, math, pathlib, queue, random, sys, time, tomllib
 import grpc, numpy as np, xxhash
 from muster.v1 import federation_pb2 as pb
@@ -16,8 +15,8 @@ class Table:
 
     def part(self, columns, mark):
         rows = [row for row in self.rows if row.get(self.split, "0") == mark]
-        values = np.array([[float(row[column]) for column in columns] for row in rows], np.float32)
-        return values.reshape(-1, len(columns)), [row[self.label] for row in rows]
+        values = [float(row[column]) for row in rows for column in columns]
+        return np.array(values, np.float32).reshape(-1, len(columns)), [row[self.label] for row in rows]
 
     def sheet(self, data):  # what is told of it, read as section [data] of the recipe says
         self.label, self.split = data.get("label", "label"), data.get("split", "split")
@@ -40,12 +39,20 @@ class Work:
     """What is asked, on the client's own samples: each method gives an answer, and the vectors that it names."""
 
     def __init__(self, recipe, agreed, table, make_network):
-        self.train_set, self.test_set = table.samples(agreed, "0"), table.samples(agreed, "1")
+        data, self.train_set, tests = recipe["data"], table.samples(agreed, "0"), table.samples(agreed, "1")
+        share = data.get("test-fraction", 0 if agreed["split"] else 0.1)
+        self.held_out = {False: self.cut(share) if share else tests, True: self.cut(data.get("validation-fraction", 0))}
         self.local, self.told, self.classes = recipe["local"], recipe["profile"], len(agreed["classes"])
         if self.local["objective"] not in ("plain", "prox") or self.local.get("momentum"):
             raise ValueError("this client has no other training than plain or proximal gradient descent")
         self.network = make_network(recipe["model"], self.train_set[0].shape[1], self.classes)
-        self.batches = math.ceil(len(self.train_set[1]) / self.local["batch-size"])
+        self.batches, self.mu = math.ceil(len(self.train_set[1]) / self.local["batch-size"]), self.local.get("mu", 0)
+
+    def cut(self, share):  # sets a share of the training samples aside, but never the last one
+        (x, y), rows = self.train_set, np.random.default_rng(0).permutation(len(self.train_set[1]))
+        left = len(y) - min(int(len(y) * share + 0.5), len(y) - 1)
+        self.train_set, aside = [(x[some], y[some]) for some in np.split(rows, [left])]
+        return aside
 
     def losses(self, model, x, y):  # of each sample, and the outputs
         out = self.network.outputs(model, x).astype(float)
@@ -56,8 +63,7 @@ class Work:
         rate = self.local["learning-rate"] * self.local.get("learning-rate-decay", 1) ** (round_ - 1)
         while done < steps:
             for rows in np.array_split(draws.permutation(len(y)), self.batches)[: steps - done]:
-                pull = self.local.get("mu", 0) * (flat - model)
-                flat -= rate * (self.network.gradient(flat, x[rows], y[rows]) + pull)
+                flat -= rate * (self.network.gradient(flat, x[rows], y[rows]) + self.mu * (flat - model))
                 done, seen = done + 1, seen + len(rows)
         return flat, seen
 
@@ -81,10 +87,10 @@ class Work:
         return pb.Told(labels=counts.astype(int).tolist()), {}
 
     def evaluate(self, asked, place, model):
-        (losses, out), y = self.losses(model, *self.test_set), self.test_set[1]
+        (losses, out), y = self.losses(model, *self.held_out[asked.validation]), self.held_out[asked.validation][1]
         taken, margin = out.argmax(axis=1), out[:, 1] - out[:, 0]
-        told = pb.Evaluated(samples=len(y), correct=int((taken == y).sum()), loss_sum=losses.sum())
-        told.with_predictions = asked.predictions or asked.scores
+        told = pb.Evaluated(samples=len(y), correct=int((taken == y).sum()), loss_sum=losses.sum(),
+                            with_predictions=asked.predictions or asked.scores)
         if asked.predictions:
             for (label, predicted), count in zip(*np.unique(np.c_[y, taken], axis=0, return_counts=True)):
                 told.counts.add(label=label, predicted=predicted, samples=count)
@@ -100,8 +106,7 @@ class Client:
         self.make_network = importlib.import_module(args.model).make_network
 
     def hello(self, **told):
-        hello = pb.Hello(version=1, program="muster_client.py", clients=[pb.Client(name=self.name, **told)])
-        self.up.put(pb.Frame(hello=hello))
+        self.up.put(pb.Frame(hello=pb.Hello(version=1, clients=[pb.Client(name=self.name, **told)])))
 
     def attach(self, address):
         self.up, self.down, self.welcomed = queue.SimpleQueue(), {}, False  # of one stream, from Hello to its end
@@ -111,8 +116,7 @@ class Client:
             rpc = channel.stream_stream("/muster.v1.Federation/Attach", pb.Frame.SerializeToString, pb.Frame.FromString)
             try:
                 for frame in rpc(iter(self.up.get, None)):
-                    body = frame.WhichOneof("body")
-                    if body == "finished":
+                    if (body := frame.WhichOneof("body")) == "finished":
                         return frame.finished
                     if body == "refusal" and not frame.refusal.again:
                         sys.exit(f"{address} refused this client: {frame.refusal.reason}")
@@ -147,8 +151,7 @@ class Client:
         self.kept = {key: kept for key, kept in self.kept.items() if kept[0].id.number != verdict.id.number}
 
     def take_ask(self, ask):
-        kind = ask.WhichOneof("work")
-        work = getattr(ask, kind)
+        work = getattr(ask, kind := ask.WhichOneof("work"))
         fields = [field for field in ("model", "models", "broadcast") if field in work.DESCRIPTOR.fields_by_name]
         numbers = np.ravel([getattr(work, field) for field in fields if getattr(work, field)])
         models = [np.frombuffer(self.down[number], "<f4") for number in numbers]
@@ -164,9 +167,8 @@ class Client:
             setattr(getattr(reply, reply.WhichOneof("outcome")), field, self.last if len(values) else 0)
             for at in range(0, len(values), CHUNK):
                 part = values[at : at + CHUNK].astype("<f4").tobytes()
-                chunk = pb.Chunk(vector=self.last, size=len(values), offset=at, values=part)
-                chunk.checksum = xxhash.xxh3_64_intdigest(part)
-                self.up.put(pb.Frame(chunk=chunk))
+                chunk = {"values": part, "checksum": xxhash.xxh3_64_intdigest(part)}
+                self.up.put(pb.Frame(chunk=pb.Chunk(vector=self.last, size=len(values), offset=at, **chunk)))
         self.up.put(pb.Frame(reply=reply))
 
     def answer(self, kind, work, place, models):
@@ -186,8 +188,7 @@ def main():
     parser.add_argument("--data", required=True, type=pathlib.Path, help="its table, a CSV file of numbers")
     parser.add_argument("--model", default="network", help="module with make_network(), e.g. torch_network")
     parser.add_argument("--patience", type=float, default=60, help="seconds without a Welcome before it gives up")
-    args = parser.parse_args()
-    client, addresses, turn, heard = Client(args), args.to.split(","), 0, time.monotonic()
+    client, addresses, turn, heard = Client(args := parser.parse_args()), args.to.split(","), 0, time.monotonic()
     while not (finished := client.attach(addresses[turn % len(addresses)])):
         turn, heard = (0, time.monotonic()) if client.welcomed else (turn + 1, heard)
         if time.monotonic() - heard > args.patience:
@@ -196,5 +197,4 @@ def main():
     print(f"the run is over: {finished.signature}" if finished.signature else "the cloud has stopped for now")
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__": main()

@@ -168,6 +168,46 @@ size = 2
   }
 }
 
+// Nobody marks tests: everybody sets rows of its own aside, for tests and for validation, as many as the cloud expects.
+TEST_F(PythonClient, SetsTestsAndValidationSamplesAside) {
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    std::ifstream in(at(name + ".csv"));
+    std::string unmarked;
+    for (std::string line; std::getline(in, line);) unmarked += line.substr(0, line.rfind(',')) + "\n";
+    file(name + ".csv", unmarked);
+  }
+  start_cloud(R"(
+name = "aside"
+rounds = 4
+[data]
+source = "csv"
+clients = 4
+label = "finding"
+test-fraction = 0.2
+validation-fraction = 0.25
+[model]
+name = "softmax"
+[local]
+epochs = 1
+batch-size = 8
+learning-rate = 0.2
+[stop]
+patience = 50
+[deployment]
+round-deadline-s = 60
+)");
+  launch("a", {MUSTER_BINARY, "client", "--to", address_, "--pki", at("pki/client-a"), "--data", at("a.csv")});
+  for (const std::string name : {"b", "c", "d"}) start_python(name);
+  const nlohmann::json told = result();
+  ASSERT_TRUE(told.is_object()) << log("cloud");
+  ASSERT_EQ(rounds().size(), 4u);
+  for (const nlohmann::json& round : rounds()) {
+    EXPECT_EQ(round["participants"], 4) << round;
+    EXPECT_EQ(round["covered"], 1.0) << round;
+    EXPECT_TRUE(round["validation_accuracy"].is_number()) << round;
+  }
+}
+
 // names -> shapes
 nlohmann::json tensors_in(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
