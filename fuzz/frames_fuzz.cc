@@ -50,6 +50,11 @@ void check_line(const std::string& line) {
   MUSTER_CHECK(shown_text(line) == line && line.size() < 2000, "said {}", shown_text(line));
 }
 
+void check_note(const WireNote& note) {
+  check_line(note.line);
+  check_line(note.client);
+}
+
 // Does what it is asked with what it is sent.
 class EchoingWorkplace final : public Workplace {
  public:
@@ -135,7 +140,7 @@ void bounded(const std::vector<float>& values) {
 }
 
 void dialled(std::string_view input, bool edge) {
-  RemoteClients clients(admit, {.say = check_line});
+  RemoteClients clients(admit, {.say = check_note});
   WireRun run{.most_values = kMostValues};
   run.welcome.set_run("r");
   run.welcome.set_incarnation(1);
@@ -182,7 +187,7 @@ void dials(std::string_view input) {
                      .begin = [](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
                        return std::shared_ptr<Workplace>(std::make_shared<EchoingWorkplace>());
                      },
-                     .say = check_line});
+                     .say = check_note});
   const auto channel = std::make_shared<DeafChannel>();
   const auto user = answerer.attach(channel);
   v1::Frame welcome;

@@ -40,12 +40,13 @@ Status run(const ClientArguments& arguments) {
                            .connections = arguments.connections,
                            .patience_s = arguments.patience_s,
                            .interrupt = &arguments.network.begin("client"),
-                           .say = arguments.network.say()};
+                           .say = arguments.network.note()};
   if (options.to.empty()) return usage_error("--to: empty, want host:port");
   for (const std::string& address : options.to) MUSTER_TRY(check_address("--to", address, false));
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kClient, options.to));
   const std::string certified = options.security.identity.name;
+  log_name(certified.empty() ? arguments.name : certified);
   if (!arguments.data.empty()) {
     if (!arguments.clients.empty()) {
       return usage_error("--data: a client with data of its own is one; it does not go with --clients");
@@ -70,7 +71,8 @@ Status run(const ClientArguments& arguments) {
   }
   if (options.clients.empty() && options.data.empty()) {
     return usage_error(
-        "--data: missing; this client's own CSV or npz (or --clients, e.g. 0-49: clients of the recipe's partition that "
+        "--data: missing; this client's own CSV or npz (or --clients, e.g. 0-49: clients of the recipe's partition "
+        "that "
         "this process stands for)");
   }
   std::uint64_t count = options.data.empty() ? 0 : 1;
@@ -81,7 +83,7 @@ Status run(const ClientArguments& arguments) {
   }
   MUSTER_ASSIGN(const std::string signature, run_client(options));
   if (options.say) {
-    options.say(signature.empty() ? "the cloud has stopped, and may go on later" : "the run is over: " + signature);
+    options.say({signature.empty() ? "the cloud has stopped, and may go on later" : "the run is over: " + signature});
   }
   return {};
 }

@@ -30,16 +30,41 @@ struct CloudArguments {
   NetworkArguments network;
 };
 
+constexpr std::size_t kMostDrops = 100;  // that a line names; the records have all
+
 // What progress is for people, for logs: a line a round.
 class RoundLog final : public RoundObserver {
  public:
   void end(const Models&, RoundRecord& record) override {
+    nlohmann::ordered_json fields{
+        {"round", record.round}, {"participants", record.participants}, {"dropped", record.dropped.size()}};
+    for (std::size_t i = 0; i < std::min(record.dropped.size(), kMostDrops); ++i) {
+      const Dropped& one = record.dropped[i];
+      fields["drops"].push_back({{"client", one.client.value}, {"reason", name(one.reason)}});
+    }
     log_line(LogLevel::kInfo,
              fmt::format("round {} is trained: {} clients in {} groups, {} dropped", record.round, record.participants,
                          record.groups, record.dropped.size()),
-             {{"round", record.round}, {"participants", record.participants}, {"dropped", record.dropped.size()}});
+             fields);
   }
 };
+
+// A run that is over waits for nobody: what it left is told once more.
+Status print_finished(const RunCurve& run, const CloudArguments& arguments) {
+  if (const auto say = arguments.network.say())
+    say(fmt::format("{} is over, and nothing is left to do; --rounds or --set may extend it", run.run));
+  if (arguments.json) {
+    MUSTER_ASSIGN(const std::vector<std::uint8_t> text, read_file(run.dir / "summary.json", std::uint64_t{64} << 20));
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    fmt::print("{}: over after round {} ({})\n", run.run, run.rounds, run.stopped);
+    if (run.accuracy_last && run.accuracy_best) {
+      fmt::print("  accuracy   last {:.2f} %  best {:.2f} %\n", 100 * *run.accuracy_last, 100 * *run.accuracy_best);
+    }
+    fmt::print("  signature  {}\n  folder     {}\n", run.signature, run.dir.string());
+  }
+  return std::fflush(stdout) == 0 ? Status() : failure("cannot write the result to stdout");
+}
 
 Result<RunSummary> run(const CloudArguments& arguments) {
   CloudRunOptions options;
@@ -58,6 +83,7 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   options.listen = arguments.listen;
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kCloud, {arguments.listen}));
+  log_name(options.security.identity.name);
   options.listening = [tell = arguments.network.listening(arguments.listen)](int port, std::uint32_t) -> Status {
     tell(port);
     return {};
@@ -70,6 +96,7 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   options.status = arguments.network.status();
   options.ledger_vectors = arguments.ledger_vectors;
   options.simulation.say = arguments.network.say();
+  options.note = arguments.network.note();
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   if (arguments.json) {
     fmt::print("{}\n", to_json(summary));
@@ -109,6 +136,11 @@ void add_cloud_command(Command program) {
   command.set_action([arguments, command]() mutable -> Status {
     if (arguments->recipe.empty() == arguments->resume.empty()) {
       return usage_error("cloud: want a recipe, or --resume RUN, and not both");
+    }
+    if (!arguments->resume.empty() && arguments->settings.empty() && !arguments->seed && !arguments->rounds) {
+      if (arguments->network.json_log) log_as_json("cloud");
+      MUSTER_ASSIGN(const std::optional<RunCurve> over, finished_run(arguments->out, arguments->resume));
+      if (over) return print_finished(*over, *arguments);
     }
     MUSTER_ASSIGN(const RunSummary summary, run(*arguments));
     if (summary.stopped == StopReason::kInterrupted) command.set_exit_status(interrupted_status());

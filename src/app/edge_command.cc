@@ -24,11 +24,12 @@ Status run(const EdgeArguments& arguments) {
                          .listen = arguments.listen,
                          .patience_s = arguments.patience_s,
                          .interrupt = &arguments.network.begin("edge"),
-                         .say = arguments.network.say(),
+                         .say = arguments.network.note(),
                          .listening = arguments.network.listening(arguments.listen),
                          .status = arguments.network.status()};
   MUSTER_ASSIGN(options.security, load_security(arguments.network.pki, arguments.network.insecure, Role::kEdge,
                                                 {arguments.cloud, arguments.listen}));
+  log_name(options.security.identity.name);
   MUSTER_TRY(run_edge(options));
   return {};
 }

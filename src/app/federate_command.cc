@@ -210,6 +210,7 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   options.simulation.interrupt = &catch_interruptions();
   if (!arguments.quiet) {
     options.simulation.say = [](const std::string& line) { log_line(LogLevel::kInfo, line); };
+    options.note = [](const WireNote& note) { log_line(LogLevel::kInfo, note.line); };
   }
   options.listening = [&](int port, std::uint32_t clients) { return deployment.start(recipe, port, clients); };
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));

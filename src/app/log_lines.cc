@@ -18,6 +18,11 @@ std::optional<std::string>& json_role() {
   return role;
 }
 
+std::string& json_name() {
+  static std::string name;
+  return name;
+}
+
 constexpr std::string_view name(LogLevel level) {
   switch (level) {
     case LogLevel::kInfo:
@@ -34,6 +39,10 @@ constexpr std::string_view name(LogLevel level) {
 
 void log_as_json(std::string role) {
   json_role() = std::move(role);
+}
+
+void log_name(std::string name) {
+  json_name() = std::move(name);
 }
 
 bool logs_json() {
@@ -60,8 +69,11 @@ void log_line(LogLevel level, std::string_view message, const nlohmann::ordered_
   std::string line;
   if (json_role()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    line = log_json(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), *json_role(), level, message,
-                    fields);
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
+    if (!json_name().empty()) all["name"] = json_name();
+    all.update(fields);
+    line =
+        log_json(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), *json_role(), level, message, all);
   } else {
     line = fmt::format("muster: {}", message);
   }

@@ -11,8 +11,9 @@ namespace muster {
 
 enum class LogLevel { kInfo, kWarning, kError };
 
-// From now on lines are JSON, of a process of this role.
+// From now on lines are JSON, of a process of this role; and of this name, once that is known.
 void log_as_json(std::string role);
+void log_name(std::string name);
 [[nodiscard]] bool logs_json();
 
 // `fields`: an object of what programs may want of the message, in JSON only; there the message may hold any bytes, for

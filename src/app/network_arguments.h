@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "app/argument_parser.h"
@@ -36,7 +37,8 @@ struct NetworkArguments {
       command.add_option("--announce-metrics", announce_metrics, "File to write the address of --metrics to");
     }
     command.add_flag("--quiet", quiet, "Nothing on stderr but errors");
-    command.add_flag("--log-json", json_log, "One JSON object a line on stderr: time, role, level, message");
+    command.add_flag("--log-json", json_log,
+                     "One JSON object a line on stderr: time, role, level, message, and whom it is about");
   }
 
   // First of all: how this process speaks from now on, and that it ends well when it is interrupted.
@@ -58,6 +60,19 @@ struct NetworkArguments {
     if (quiet) return {};
     // Some of it peers have said: whatever that is, it stays one line.
     return [](const std::string& line) { log_line(LogLevel::kInfo, logs_json() ? line : shown_text(line)); };
+  }
+
+  // The same of what happens at the network: logs for programs have a field for whom it is about.
+  [[nodiscard]] SayNote note() const {
+    if (quiet) return {};
+    return [told = say()](const WireNote& note) {
+      if (!logs_json()) return told(note.line);
+      nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+      if (!note.peer.empty()) fields["peer"] = note.peer;
+      if (!note.client.empty()) fields["client"] = note.client;
+      if (note.clients > 0) fields["clients"] = note.clients;
+      log_line(LogLevel::kInfo, note.line, fields);
+    };
   }
 
   // For whoever waits for the address: the port is known once it is listened to. `listen`: host:port.

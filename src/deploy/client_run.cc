@@ -22,7 +22,7 @@ bool is_file_name(const std::string& name) {
 
 }  // namespace
 
-void use_kernels(const std::string& wanted, const std::function<void(const std::string&)>& say) {
+void use_kernels(const std::string& wanted, const SayNote& say) {
   if (name(current_isa()) == wanted) return;
   for (const Isa isa : available_isas()) {
     if (name(isa) != wanted) continue;
@@ -30,7 +30,8 @@ void use_kernels(const std::string& wanted, const std::function<void(const std::
     return;
   }
   if (say)
-    say(fmt::format("this processor has no {}, which the cloud uses: results differ in their last bits", wanted));
+    say({.line =
+             fmt::format("this processor has no {}, which the cloud uses: results differ in their last bits", wanted)});
 }
 
 namespace {
@@ -41,8 +42,7 @@ class OwnFile {
   OwnFile(std::string name, std::filesystem::path path) : name_(std::move(name)), path_(std::move(path)) {}
 
   // Called by one thread at a time.
-  Result<v1::Hello> tell(v1::Hello hello, const v1::HowToRead& how,
-                         const std::function<void(const std::string&)>& say) {
+  Result<v1::Hello> tell(v1::Hello hello, const v1::HowToRead& how, const SayNote& say) {
     if (told_by_ != how.recipe()) {
       MUSTER_ASSIGN(const Recipe recipe, parse_recipe(how.recipe(), "the cloud's recipe"));
       DataOptions options = recipe.data;
@@ -50,10 +50,13 @@ class OwnFile {
       MUSTER_ASSIGN(const DataSheet sheet, read_data_sheet(options));
       sheet_.Clear();
       put(sheet, sheet_);
+      MUSTER_TRY(check_sheet_size(sheet_));
       told_by_ = how.recipe();
       if (say) {
-        say(fmt::format("{}: {} training rows, {} test rows, {} labels; waiting for the run to begin", path_.string(),
-                        sheet.rows, sheet.test_rows, sheet.labels.size()));
+        say({.line = fmt::format("{}: {} training rows, {} test rows, {} labels; waiting for the run to begin",
+                                 path_.string(), sheet.rows, sheet.test_rows, sheet.labels.size()),
+             .client = name_,
+             .clients = 1});
       }
     }
     *hello.mutable_clients(0)->mutable_data() = sheet_;
@@ -137,8 +140,10 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
                                                             state.empty() ? state : state / welcome.run()));
     present->welcome = welcome;
     if (say) {
-      say(own ? fmt::format("part of run {}, as client {}", welcome.run(), welcome.clients(0))
-              : fmt::format("part of run {}, {} clients", welcome.run(), total));
+      say({.line = own ? fmt::format("part of run {}, as client {}", welcome.run(), welcome.clients(0))
+                       : fmt::format("part of run {}, {} clients", welcome.run(), total),
+           .client = own ? fmt::format("client {}", welcome.clients(0)) : "",
+           .clients = static_cast<std::size_t>(total)});
     }
     return present->workplace;
   };

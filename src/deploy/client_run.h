@@ -23,7 +23,7 @@ struct ClientRunOptions {
   std::uint32_t connections = 1;  // that share the clients among them; at most as many as clients
   double patience_s = 60;
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(const std::string&)> say;
+  SayNote say;
 };
 
 // Until the run is over; returns its signature, "" if it was interrupted at the cloud.
@@ -33,6 +33,6 @@ struct ClientRunOptions {
 [[nodiscard]] Answerer::Options client_answers(const ClientRunOptions& options);
 
 // What a process welcomed to a run must do first: use the same kernels as the cloud, where this machine has them.
-void use_kernels(const std::string& name, const std::function<void(const std::string&)>& say);
+void use_kernels(const std::string& name, const SayNote& say);
 
 }  // namespace muster

@@ -20,6 +20,8 @@ namespace {
 // How long the cloud stays to tell those who are away that the run is over.
 constexpr std::chrono::seconds kLinger{5};
 
+constexpr std::uint64_t kMostRecipeBytes = 1 << 20;
+
 // How often the cloud has started with this run, this time included; on disk before anybody is asked anything.
 Result<std::uint32_t> count_start(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "incarnation";
@@ -130,7 +132,7 @@ class CloudNetwork final : public RoundObserver {
   }
 
  private:
-  [[nodiscard]] WireEvents events() const { return {.say = options_.simulation.say, .log = &ledger_}; }
+  [[nodiscard]] WireEvents events() const { return {.say = options_.note, .log = &ledger_}; }
 
   Status listen(std::uint32_t clients) {
     MUSTER_ASSIGN(listener_, Listener::start({.address = options_.listen,
@@ -141,7 +143,7 @@ class CloudNetwork final : public RoundObserver {
                                                     return let_in(*clients_, options_.security, true, certificate,
                                                                   address, std::move(channel));
                                                   },
-                                              .say = options_.simulation.say}));
+                                              .say = options_.note}));
     return options_.listening ? options_.listening(listener_->port(), clients) : Status();
   }
 
@@ -213,6 +215,20 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
   }
   run.welcome.set_most_values(run.most_values);
   return run;
+}
+
+Result<std::optional<RunCurve>> finished_run(const std::filesystem::path& out, const std::string& run) {
+  MUSTER_ASSIGN(const RunFolder folder, RunFolder::open(out, run));
+  MUSTER_ASSIGN(const std::vector<std::uint8_t> recipe, read_file(folder.path() / "recipe.toml", kMostRecipeBytes));
+  Result<std::optional<RunCurve>> curve = read_run_curve(folder.path());
+  const std::vector<std::filesystem::path> files = list_checkpoints(folder.checkpoints());
+  // Whatever does not add up is for resume() to judge.
+  if (!curve || !*curve || files.empty()) return std::optional<RunCurve>();
+  const Result<Checkpoint> last = read_checkpoint(files.front());
+  const Result<std::string> began_with = last ? last->get_string("recipe") : Result<std::string>(last.error());
+  const bool same = began_with && std::equal(began_with->begin(), began_with->end(), recipe.begin(), recipe.end());
+  if (!same || last->round != (*curve)->rounds) return std::optional<RunCurve>();
+  return curve;
 }
 
 Result<RunSummary> run_cloud(CloudRunOptions options) {

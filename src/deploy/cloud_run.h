@@ -8,6 +8,7 @@
 #include "deploy/identity_check.h"
 #include "deploy/roster_board.h"
 #include "deploy/status_page.h"
+#include "engine/run_curve.h"
 #include "engine/simulation.h"
 
 namespace muster {
@@ -21,6 +22,7 @@ struct CloudRunOptions {
   SimulationOptions simulation;  // as for a simulation; the federation is made here
   // Called once clients can dial: how many of them the run has. An error ends the run.
   std::function<Status(int port, std::uint32_t clients)> listening;
+  SayNote note;  // what happens at the network; simulation.say has the rest
   StatusPageOptions status;
   RosterBoard* roster = nullptr;         // who is here, for whoever shows it; borrowed
   std::filesystem::path ledger_vectors;  // where the ledger's vectors are kept; empty: they are not
@@ -33,5 +35,8 @@ struct CloudRunOptions {
                                                const std::filesystem::path& folder);
 
 [[nodiscard]] Result<RunSummary> run_cloud(CloudRunOptions options);
+
+// What a run in `out` left when it ended; nothing if it has something left to do, by its recipe as it is now.
+[[nodiscard]] Result<std::optional<RunCurve>> finished_run(const std::filesystem::path& out, const std::string& run);
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 #include "recipe/recipe.h"
 #include "wire/relay.h"
+#include "wire/wire_sheet.h"
 
 namespace muster {
 namespace {
@@ -11,11 +12,17 @@ constexpr std::chrono::seconds kLinger{3};   // to tell those who are away that 
 constexpr ChunkReader::Limits kDown{
     .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
 
-// An edge knows clients by what they call themselves: who is who is the cloud's to say.
+// Simulated clients are known by their numbers; who one with data of its own is, is the cloud's to say.
 Result<RemoteClients::Admitted> ids_of(const std::vector<v1::Client>& clients) {
   std::vector<ClientId> ids;
   for (const v1::Client& client : clients) {
-    if (!client.has_simulated()) return usage_error("{}: clients with data of their own dial the cloud", client.name());
+    if (client.has_name()) {
+      if (clients.size() > 1) return usage_error("{}: one process speaks for one client with data", client.name());
+      MUSTER_TRY(check_name(client.name()));
+      if (!client.has_data()) return usage_error("{}: this run's clients are simulated", client.name());
+      MUSTER_TRY(check_sheet_size(client.data()));
+      return RemoteClients::Admitted();
+    }
     ids.push_back({client.simulated()});
   }
   return RemoteClients::Admitted(std::move(ids));
@@ -27,7 +34,7 @@ RemoteClients::Admit edge_admission() {
   return ids_of;
 }
 
-Answerer::Options edge_answers(RemoteClients& clients, std::function<void(const std::string&)> say) {
+Answerer::Options edge_answers(RemoteClients& clients, SayNote say) {
   Answerer::Options answers{.threads = kRelayThreads, .limits = kDown, .say = std::move(say)};
   answers.hello.set_version(1);
   answers.hello.set_program("muster");
@@ -36,8 +43,20 @@ Answerer::Options edge_answers(RemoteClients& clients, std::function<void(const 
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+    if (welcome.preparation().empty()) clients.set_how_to_read(std::nullopt);
     clients.begin({.welcome = welcome, .most_values = welcome.most_values()});
     return make_relay(clients, std::move(trainer));
+  };
+  answers.pass_on = [&clients](const v1::Frame& news) {
+    if (news.has_how_to_read()) clients.set_how_to_read(news.how_to_read());
+    if (news.admission().most_values() > 0) clients.expect_values(news.admission().most_values());
+    for (const v1::Admitted& one : news.admission().clients()) {
+      if (one.has_refusal()) {
+        clients.refuse(one.client(), one.refusal().reason(), one.refusal().again());
+      } else {
+        clients.admit(one.client(), {one.id()});
+      }
+    }
   };
   return answers;
 }

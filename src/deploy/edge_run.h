@@ -17,14 +17,14 @@ struct EdgeRunOptions {
   Security security;
   double patience_s = 60;
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(const std::string&)> say;
+  SayNote say;
   std::function<void(int port)> listening;  // called once clients can dial
   StatusPageOptions status;
 };
 
 // What an edge makes of the clients that dial it, and what it answers the cloud: all but dialling and listening.
 [[nodiscard]] RemoteClients::Admit edge_admission();
-[[nodiscard]] Answerer::Options edge_answers(RemoteClients& clients, std::function<void(const std::string&)> say);
+[[nodiscard]] Answerer::Options edge_answers(RemoteClients& clients, SayNote say);
 
 // Until the run is over; returns its signature, "" if it was interrupted at the cloud.
 [[nodiscard]] Result<std::string> run_edge(const EdgeRunOptions& options);

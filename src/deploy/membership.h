@@ -39,7 +39,8 @@ class Membership {
   // From now on joining clients are written to this folder, too.
   [[nodiscard]] Status write_to(const std::filesystem::path& folder);
 
-  // The client's place; its name and its sheet are sound (check_name(), check_sheet()). A usage error if its data are not those that it came with, do not fit, or there is no room.
+  // The client's place; its name and its sheet are sound (check_name(), check_sheet()). A usage error if its data are
+  // not those that it came with, do not fit, or there is no room.
   [[nodiscard]] Result<ClientId> admit(const std::string& name, const DataSheet& sheet);
 
   struct Joined {

@@ -79,7 +79,11 @@ Status OwnAdmission::gather(const Recipe& recipe, RemoteClients& clients, const 
       membership_ = std::move(start.membership);
       return {};
     }
-    for (const auto& [name, why] : start.refused) clients.refuse_waiting(name, why);
+    for (const auto& [name, why] : start.refused) {
+      v1::Client client;
+      client.set_name(name);
+      clients.refuse(client, why, false);
+    }
   }
 }
 

@@ -19,12 +19,32 @@ using Clock = std::chrono::steady_clock;
 constexpr double kFirstPauseS = 0.1;
 constexpr double kLongestPauseS = 10;
 constexpr auto kGlance = std::chrono::milliseconds(200);
+constexpr auto kLongestDial = std::chrono::seconds(30);  // until gRPC says that nobody is there
 
 // Half of the pause to all of it, so that many that lost one peer do not come back together.
 double with_jitter(double pause_s) {
   thread_local std::mt19937 generator{std::random_device{}()};
   return pause_s * std::uniform_real_distribution<double>(0.5, 1.0)(generator);
 }
+
+// How long nobody has answered. Looked at often: of a longer while the process was stopped, or its machine asleep, and
+// it has not been looking for anybody.
+class Silence {
+ public:
+  void end() { seconds_ = 0; }
+  double seconds() {
+    const Clock::time_point now = Clock::now();
+    const double passed_s = std::chrono::duration<double>(now - seen_).count();
+    seconds_ += std::min(passed_s, kLongestLookS);
+    seen_ = now;
+    return seconds_;
+  }
+
+ private:
+  static constexpr double kLongestLookS = 2;
+  Clock::time_point seen_ = Clock::now();
+  double seconds_ = 0;
+};
 
 bool interrupted(const PeerLoopOptions& options) {
   return options.interrupt && *options.interrupt;
@@ -33,13 +53,15 @@ bool interrupted(const PeerLoopOptions& options) {
 }  // namespace
 
 Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& options) {
-  Clock::time_point heard = Clock::now();
+  Silence silence;
   std::uint32_t attempt = 0;
   for (std::size_t next = 0;; ++next) {
     const std::string& address = options.addresses[next % options.addresses.size()];
     dial(address, options.credentials,
          [&](std::shared_ptr<Channel> channel) { return answerer.attach(std::move(channel)); });
-    while (!answerer.wait_closed(Clock::now() + kGlance)) {
+    int glances = 0;
+    for (; !answerer.wait_closed(Clock::now() + kGlance); ++glances) {
+      (void)silence.seconds();
       if (interrupted(options)) return failure("interrupted");
     }
     if (const std::optional<Answerer::End> end = answerer.end()) {
@@ -47,14 +69,17 @@ Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& op
       return failure("{}: {}", end->kind == Answerer::End::Kind::kRefused ? address + " refused this process" : address,
                      end->text);
     }
-    if (answerer.welcomed()) {
-      heard = Clock::now();
+    // Whoever waits for a run to begin is welcomed late, but the stream is there.
+    if (answerer.welcomed() || glances * kGlance > kLongestDial) {
+      silence.end();
       attempt = 0;
       next = options.addresses.size() - 1;  // begin with the first again
       if (options.say)
-        options.say(fmt::format("the connection to {} is lost: {}; dialling again", address, answerer.why_closed()));
+        options.say(
+            {.line = fmt::format("the connection to {} is lost: {}; dialling again", address, answerer.why_closed()),
+             .peer = address});
     }
-    const double silent_s = std::chrono::duration<double>(Clock::now() - heard).count();
+    const double silent_s = silence.seconds();
     if (silent_s > options.patience_s) {
       return failure("gave up after {:.0f} s: {}", silent_s, answerer.why_closed());
     }
@@ -63,6 +88,7 @@ Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& op
     const Clock::time_point until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause_s));
     while (Clock::now() < until) {
+      (void)silence.seconds();
       if (interrupted(options)) return failure("interrupted");
       std::this_thread::sleep_for(std::min<Clock::duration>(kGlance, until - Clock::now()));
     }

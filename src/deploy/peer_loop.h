@@ -20,7 +20,7 @@ struct PeerLoopOptions {
   NetCredentials credentials;
   double patience_s = 60;  // without an answer from anybody
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(const std::string&)> say;
+  SayNote say;
 };
 
 // Returns the run's signature, "" if it was interrupted there. Fails if it was refused, gave up, or broke.

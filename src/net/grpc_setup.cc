@@ -12,7 +12,7 @@ namespace {
 
 struct Listening {
   std::mutex mutex;
-  std::function<void(const std::string&)> say;
+  SayNote say;
 };
 
 Listening& listening() {
@@ -28,13 +28,13 @@ void take_line(gpr_log_func_args* args) {
   const std::size_t detail = text.rfind("::");
   const std::lock_guard lock(listening().mutex);
   if (!listening().say) return;
-  listening().say("a connection was refused: TLS says: " +
-                  std::string(detail == std::string_view::npos ? text : text.substr(detail + 2)));
+  listening().say({.line = "a connection was refused: TLS says: " +
+                           std::string(detail == std::string_view::npos ? text : text.substr(detail + 2))});
 }
 
 }  // namespace
 
-void set_up_grpc(const std::function<void(const std::string&)>& say) {
+void set_up_grpc(const SayNote& say) {
   static std::once_flag once;
   std::call_once(once, [] {
     // gRPC has no setting for the oldest version of TLS; with a single suite of TLS 1.2 that needs a shared key, which

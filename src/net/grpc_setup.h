@@ -2,13 +2,12 @@
 // silent.
 #pragma once
 
-#include <functional>
-#include <string>
+#include "wire/wire_note.h"
 
 namespace muster {
 
 // Called by whoever uses gRPC first, and any number of times. `say` hears of handshakes that failed, which nobody else
 // learns of; the latest one that is not empty is used.
-void set_up_grpc(const std::function<void(const std::string&)>& say);
+void set_up_grpc(const SayNote& say);
 
 }  // namespace muster

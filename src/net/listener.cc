@@ -165,7 +165,10 @@ class GrpcListener final : public Listener, v1::Federation::CallbackService {
     if (user) {
       stream->begin(std::move(channel), std::move(user).value(), options_.silence);
     } else {
-      if (options_.say) options_.say(fmt::format("{} is refused: {}", context->peer(), user.error().message));
+      if (options_.say) {
+        options_.say(
+            {.line = fmt::format("{} is refused: {}", context->peer(), user.error().message), .peer = context->peer()});
+      }
       stream->refuse(user.error().message);
     }
     return stream;

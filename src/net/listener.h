@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "net/net_credentials.h"
 #include "wire/channel.h"
+#include "wire/wire_note.h"
 
 namespace muster {
 
@@ -23,7 +24,7 @@ class Listener {
     std::function<Result<std::shared_ptr<ChannelUser>>(const std::string& certificate, const std::string& address,
                                                        std::shared_ptr<Channel> channel)>
         attach;
-    std::function<void(const std::string& line)> say;
+    SayNote say;
     // Whoever opens a connection or a stream and says nothing for so long is sent away.
     std::chrono::milliseconds silence{10000};
   };

@@ -127,33 +127,54 @@ std::shared_ptr<ChannelUser> Answerer::attach(std::shared_ptr<Channel> channel) 
   user_ = user.get();
   closed_ = false;
   welcomed_ = false;
+  news_.clear();  // what the channel before had to say
   v1::Frame frame;
   *frame.mutable_hello() = options_.hello;
+  for (const v1::Client& client : behind_) {
+    if (!client.has_name()) *frame.mutable_hello()->add_clients() = client;
+  }
   channel_->send({std::move(frame)});
+  for (const v1::Client& client : behind_) {
+    if (client.has_name()) tell_of(client);
+  }
   return user;
+}
+
+// With the lock held. A sheet may be long: each goes in a frame of its own.
+void Answerer::tell_of(const v1::Client& client) {
+  v1::Frame frame;
+  *frame.mutable_presence()->add_came() = client;
+  channel_->send({std::move(frame)});
 }
 
 void Answerer::presence(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went) {
   const std::lock_guard lock(mutex_);
-  const auto same = [](const v1::Client& a, const v1::Client& b) {
-    return a.who_case() == b.who_case() && a.simulated() == b.simulated() && a.name() == b.name();
-  };
-  auto& known = *options_.hello.mutable_clients();
-  for (const v1::Client& client : went) {
-    for (int i = known.size() - 1; i >= 0; --i) {
-      if (same(known.Get(i), client)) known.DeleteSubrange(i, 1);
-    }
-  }
-  for (const v1::Client& client : came) *known.Add() = client;
-  if (!channel_) return;
   v1::Frame frame;
-  for (const v1::Client& client : came) *frame.mutable_presence()->add_came() = client;
-  for (const v1::Client& client : went) *frame.mutable_presence()->add_went() = client;
-  channel_->send({std::move(frame)});
+  for (const v1::Client& client : went) {
+    std::erase_if(behind_, [&](const v1::Client& one) {
+      return one.who_case() == client.who_case() && one.simulated() == client.simulated() &&
+             one.name() == client.name();
+    });
+    v1::Client& told = *frame.mutable_presence()->add_went();
+    told = client;
+    told.clear_data();
+  }
+  for (const v1::Client& client : came) {
+    behind_.push_back(client);
+    if (!client.has_name()) *frame.mutable_presence()->add_came() = client;
+  }
+  if (!channel_) return;
+  if (frame.has_presence()) channel_->send({std::move(frame)});
+  for (const v1::Client& client : came) {
+    if (client.has_name()) tell_of(client);
+  }
 }
 
-void Answerer::say(const std::string& line) const {
-  if (options_.say) options_.say(told_text(line));
+void Answerer::say(const WireNote& note) const {
+  if (!options_.say) return;
+  WireNote shown = note;
+  shown.line = told_text(note.line);
+  options_.say(shown);
 }
 
 bool Answerer::wait_closed(std::chrono::steady_clock::time_point deadline) {
@@ -195,23 +216,23 @@ void Answerer::refuse(const std::string& reason) {
 
 void Answerer::receive(User& user, v1::Frame frame) {
   switch (frame.body_case()) {
-    case v1::Frame::kWelcome: {
+    case v1::Frame::kWelcome:
+    case v1::Frame::kHowToRead:
+    case v1::Frame::kAdmission: {
       const std::lock_guard lock(mutex_);
-      welcomed_ = true;
-      welcomes_.push_back(frame.welcome());
-      changed_.notify_all();
-      return;
-    }
-    case v1::Frame::kHowToRead: {
-      const std::lock_guard lock(mutex_);
-      to_be_told_ = frame.how_to_read();
+      if (user_ != &user) return;
+      if (frame.has_welcome()) {
+        welcomed_ = true;
+        std::erase_if(news_, [](const v1::Frame& one) { return one.has_welcome(); });
+      }
+      news_.push_back(std::move(frame));
       changed_.notify_all();
       return;
     }
     case v1::Frame::kChunk:
       if (const Status status = user.reader_.add(frame.chunk()); !status) {
         const std::lock_guard lock(mutex_);
-        say(status.error().message);
+        say({.line = status.error().message});
         if (channel_) channel_->close();  // and dial again
       }
       return;
@@ -236,7 +257,7 @@ void Answerer::receive(User& user, v1::Frame frame) {
       return stop({End::Kind::kFinished, frame.finished().signature()});
     }
     default:
-      say("a frame that is not expected here");
+      say({.line = "a frame that is not expected here"});
   }
 }
 
@@ -296,7 +317,11 @@ void Answerer::take_verdict(const v1::Verdict& verdict) {
     Job& job = *entry->second;
     const v1::TaskId& id = job.ask.id();
     if (id.number() != verdict.id().number() || id.incarnation() != verdict.id().incarnation()) continue;
-    if (!verdict.used()) say(fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()));
+    if (!verdict.used()) {
+      say({.line = fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()),
+           .client = job.ask.has_group() ? "" : fmt::format("client {}", id.client()),
+           .clients = job.ask.has_group() ? static_cast<std::size_t>(job.ask.group().members_size()) : 1});
+    }
     if (job.kept) {
       jobs_.erase(entry);
       return;
@@ -344,7 +369,7 @@ void Answerer::prepare(const v1::Welcome& welcome) {
 }
 
 bool Answerer::has_work() const {
-  return !preparing_ && (!welcomes_.empty() || to_be_told_ || (workplace_ && !queue_.empty()));
+  return !preparing_ && (!news_.empty() || (workplace_ && !queue_.empty()));
 }
 
 bool Answerer::work_on() {
@@ -352,6 +377,12 @@ bool Answerer::work_on() {
   if (!has_work()) return false;
   do_next(lock);
   return true;
+}
+
+void Answerer::heed(const v1::Frame& news) {
+  if (news.has_welcome()) return prepare(news.welcome());
+  if (options_.pass_on) return options_.pass_on(news);
+  if (news.has_how_to_read()) tell(news.how_to_read());
 }
 
 void Answerer::tell(const v1::HowToRead& how) {
@@ -380,23 +411,12 @@ void Answerer::work() {
 }
 
 void Answerer::do_next(std::unique_lock<std::mutex>& lock) {
-  if (to_be_told_) {
+  if (!news_.empty()) {
     preparing_ = true;
-    const v1::HowToRead how = std::move(*to_be_told_);
-    to_be_told_.reset();
+    const v1::Frame news = std::move(news_.front());
+    news_.pop_front();
     lock.unlock();
-    tell(how);
-    lock.lock();
-    preparing_ = false;
-    changed_.notify_all();
-    return;
-  }
-  if (!welcomes_.empty()) {
-    preparing_ = true;
-    const v1::Welcome welcome = std::move(welcomes_.back());
-    welcomes_.clear();
-    lock.unlock();
-    prepare(welcome);
+    heed(news);
     lock.lock();
     preparing_ = false;
     changed_.notify_all();

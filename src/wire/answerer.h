@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "wire/wire_note.h"
 #include "wire/workplace.h"
 
 namespace muster {
@@ -30,7 +31,9 @@ class Answerer {
     // Of clients with data of their own: the Hello with data sheets, once it is known how to read them. Called as
     // begin() is.
     std::function<Result<v1::Hello>(const v1::HowToRead&)> tell;
-    std::function<void(const std::string& line)> say;
+    // Of edges, instead: what is to be told to clients, a HowToRead or an Admission. Called as begin() is.
+    std::function<void(const v1::Frame&)> pass_on;
+    SayNote say;
   };
 
   // How a run ended for this process.
@@ -48,7 +51,7 @@ class Answerer {
   // A channel that has been dialled, in place of the one before. The user says Hello when it is first needed: call
   // greet() once the transport is ready.
   [[nodiscard]] std::shared_ptr<ChannelUser> attach(std::shared_ptr<Channel> channel);
-  // Of edges: whose clients came and went; also part of later Hellos.
+  // Of edges: whose clients came and went; whoever is here is told of again with later Hellos.
   void presence(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went);
 
   // Waits until the channel is closed, or the deadline; whether it is. Then: how the run ended, if it did.
@@ -68,9 +71,11 @@ class Answerer {
   void work();
   [[nodiscard]] bool has_work() const;               // with the lock held
   void do_next(std::unique_lock<std::mutex>& lock);  // let go of meanwhile
-  void say(const std::string& line) const;
+  void say(const WireNote& note) const;
   void prepare(const v1::Welcome& welcome);
   void tell(const v1::HowToRead& how);
+  void heed(const v1::Frame& news);
+  void tell_of(const v1::Client& client);
   [[nodiscard]] Result<OutgoingReply> answer(Job& job, Workplace& workplace);
   void receive(User& user, v1::Frame frame);
   void take_ask(User& user, const v1::Ask& ask);
@@ -90,9 +95,9 @@ class Answerer {
   bool welcomed_ = false;
   std::string why_closed_;
   std::optional<End> end_;
-  std::deque<v1::Welcome> welcomes_;         // to be prepared for
-  std::optional<v1::HowToRead> to_be_told_;  // what the data are to be read by
-  bool preparing_ = false;
+  std::vector<v1::Client> behind_;  // of edges: who is here
+  std::deque<v1::Frame> news_;      // Welcome, HowToRead, Admission: heeded one after the other, before any ask
+  bool preparing_ = false;          // somebody heeds one
   std::shared_ptr<Workplace> workplace_;
   std::deque<std::shared_ptr<Job>> queue_;
   std::map<std::uint64_t, std::shared_ptr<Job>> jobs_;  // by what they ask for

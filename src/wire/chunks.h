@@ -30,6 +30,8 @@ class ChunkReader {
 
   explicit ChunkReader(const Limits& limits) : limits_(limits) {}
 
+  // Of what begins from now on.
+  void set_limits(const Limits& limits) { limits_ = limits; }
   // Fails where a peer breaks the rules; nothing more may be read then.
   [[nodiscard]] Status add(const v1::Chunk& chunk);
   // A whole vector by its number, which stays; null if it has not come or is not whole.

@@ -144,9 +144,7 @@ void RemoteClients::take_reply(const std::shared_ptr<Peer>& peer, const v1::Repl
     return peer->refuse("a reply to nothing", false);
   }
   // The vectors that came before it are its own, whether it is used or not.
-  ChunkReader vectors = std::exchange(*peer->reader_, ChunkReader({.vector_values = run_->most_values,
-                                                                   .held_values = kReplyVectors * run_->most_values,
-                                                                   .held_vectors = kReplyVectors}));
+  ChunkReader vectors = std::exchange(*peer->reader_, ChunkReader(reply_limits()));
   const v1::TaskId& id = reply.id();
   const auto refuse = [&](const char* reason) {
     if (events_.log) events_.log->refused(peer->name_, id, reason);

@@ -1,4 +1,4 @@
-// Who is there: peers that dial, say for whom they speak, are welcomed or refused, and go.
+// Who is there: peers that have dialled, the run that they are welcomed to, and when they go.
 #include "wire/remote_clients.h"
 
 #include <algorithm>
@@ -7,20 +7,20 @@
 #include "wire/remote_peer.h"
 
 namespace muster {
-namespace {
-
-std::string shown(const v1::Client& client) {
-  return client.has_name() ? client.name() : fmt::format("client {}", client.simulated());
-}
-
-}  // namespace
-
 RemoteClients::RemoteClients(Admit admit, WireEvents events) : admit_(std::move(admit)), events_(std::move(events)) {}
 
 RemoteClients::~RemoteClients() = default;
 
-void RemoteClients::say(const std::string& line) const {
-  if (events_.say) events_.say(told_text(line));
+void RemoteClients::say(const WireNote& note) const {
+  if (!events_.say) return;
+  WireNote shown = note;
+  shown.line = told_text(note.line);
+  shown.client = told_text(note.client);
+  events_.say(shown);
+}
+
+std::string RemoteClients::shown(const v1::Client& client) {
+  return client.has_name() ? client.name() : fmt::format("client {}", client.simulated());
 }
 
 std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
@@ -31,122 +31,6 @@ std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> chan
   return peer;
 }
 
-void RemoteClients::take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello) {
-  if (hello.version() != 1) return peer->refuse(fmt::format("protocol version {}, want 1", hello.version()), false);
-  if (hello.hosts_groups() && !peer->edge_) return peer->refuse("only an edge hosts groups", false);
-  const bool untold = std::ranges::any_of(
-      hello.clients(), [](const v1::Client& client) { return client.has_name() && !client.has_data(); });
-  {
-    const std::lock_guard lock(mutex_);
-    if (peer->greeted_ || peer->gone_) return;
-    if (untold && how_to_read_) {
-      v1::Frame frame;
-      *frame.mutable_how_to_read() = *how_to_read_;
-      peer->channel_->send({std::move(frame)});
-      return;
-    }
-    peer->greeted_ = true;
-    peer->hosts_groups_ = hello.hosts_groups();
-  }
-  join(peer, {hello.clients().begin(), hello.clients().end()});
-}
-
-void RemoteClients::take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence) {
-  if (!peer->edge_) return peer->refuse("only an edge tells of other clients", false);
-  std::vector<v1::Client> went(presence.went().begin(), presence.went().end());
-  if (!went.empty()) {
-    const Result<Admitted> ids = admit_(went);
-    if (!ids) return peer->refuse(ids.error().message, true);
-    const std::vector<ClientId> known_ids = ids->value_or(std::vector<ClientId>());
-    const std::lock_guard lock(mutex_);
-    for (const ClientId id : known_ids) {
-      peer->clients_.erase(id.value);
-      const auto known = route_.find(id.value);
-      if (known == route_.end() || known->second != peer) continue;
-      route_.erase(known);
-      note_gone(id, "it is no longer at its edge");
-    }
-    if (events_.log) events_.log->went(peer->name_, known_ids);
-  }
-  if (presence.came_size() > 0) join(peer, {presence.came().begin(), presence.came().end()});
-}
-
-void RemoteClients::join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients) {
-  for (const v1::Client& client : clients) {
-    if (!peer->edge_ && !peer->allowed_(client)) {
-      return peer->refuse(fmt::format("its certificate does not speak for {}", shown(client)), false);
-    }
-  }
-  const Result<Admitted> admitted = admit_(clients);
-  if (!admitted) return peer->refuse(admitted.error().message, admitted.error().code == ErrorCode::kFailed);
-  if (!*admitted) return keep_waiting(peer, clients);
-  const std::vector<ClientId>* const ids = &**admitted;
-  std::string twice;
-  {
-    const std::lock_guard lock(mutex_);
-    if (peer->gone_) return;
-    for (std::size_t i = 0; i < ids->size() && twice.empty(); ++i) {
-      const auto known = route_.find((*ids)[i].value);
-      if (known != route_.end() && known->second != peer) {
-        twice = fmt::format("{} is here already, by {}", shown(clients[i]), known->second->name_);
-      }
-    }
-    if (twice.empty()) {
-      peer->joined_ = true;
-      for (std::size_t i = 0; i < ids->size(); ++i) {
-        const std::uint32_t id = (*ids)[i].value;
-        peer->ids_.push_back(id);
-        peer->clients_[id] = clients[i];
-        route_[id] = peer;
-        note_came(*peer, {id}, clients[i]);
-        if (finished_) told_.insert(id);
-      }
-      if (events_.log) events_.log->came(peer->name_, peer->hosts_groups_, *ids);
-      if (finished_) {
-        v1::Frame frame;
-        frame.mutable_finished()->set_signature(signature_);
-        peer->channel_->send({frame});
-        peer->channel_->close();
-      } else if (run_) {
-        welcome(*peer);
-        for (const auto& [number, pending] : pending_) {
-          const auto route = route_.find(pending->ask.id().client());
-          const bool its_own = route != route_.end() && route->second == peer;
-          if (its_own && !pending->done && !pending->lost) send(*peer, *pending);
-        }
-      }
-      if (!clients.empty() && events_.presence) events_.presence(clients, {});
-    }
-  }
-  if (!twice.empty()) return peer->refuse(twice, true);
-  changed_.notify_all();
-}
-
-void RemoteClients::keep_waiting(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients) {
-  std::string twice;
-  {
-    const std::lock_guard lock(mutex_);
-    if (peer->gone_) return;
-    for (const auto& other : peers_) {
-      for (const v1::Client& one : other->waiting_) {
-        const auto same_name = [&](const v1::Client& client) { return shown(client) == shown(one); };
-        if (other != peer && std::ranges::any_of(clients, same_name)) {
-          twice = fmt::format("{} is here already, by {}", shown(one), other->name_);
-        }
-      }
-    }
-    if (twice.empty() && !waited_) peer->waiting_.insert(peer->waiting_.end(), clients.begin(), clients.end());
-    if (twice.empty() && waited_) twice = "the run has just begun";
-  }
-  if (!twice.empty()) return peer->refuse(twice, true);
-  changed_.notify_all();
-}
-
-void RemoteClients::set_how_to_read(v1::HowToRead how) {
-  const std::lock_guard lock(mutex_);
-  how_to_read_ = std::move(how);
-}
-
 std::vector<v1::Client> RemoteClients::waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<v1::Client> all;
@@ -154,53 +38,47 @@ std::vector<v1::Client> RemoteClients::waiting() const {
   return all;
 }
 
-void RemoteClients::admit_waiting() {
-  std::vector<std::pair<std::shared_ptr<Peer>, std::vector<v1::Client>>> waited;
-  {
-    const std::lock_guard lock(mutex_);
-    waited_ = true;
-    for (const auto& peer : peers_) {
-      if (!peer->waiting_.empty()) waited.emplace_back(peer, std::exchange(peer->waiting_, {}));
-    }
-  }
-  // By name, so that it does not matter who came first.
-  std::ranges::sort(waited, {}, [](const auto& entry) { return shown(entry.second.front()); });
-  for (const auto& [peer, clients] : waited) join(peer, clients);
-}
-
-void RemoteClients::refuse_waiting(const std::string& name, const std::string& reason) {
-  std::shared_ptr<Peer> refused;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& peer : peers_) {
-      if (std::ranges::any_of(peer->waiting_, [&](const v1::Client& client) { return client.name() == name; })) {
-        refused = peer;
-      }
-    }
-  }
-  if (refused) refused->refuse(reason, false);
+// With the lock held.
+ChunkReader::Limits RemoteClients::reply_limits() const {
+  return {.vector_values = run_->most_values,
+          .held_values = kReplyVectors * run_->most_values,
+          .held_vectors = kReplyVectors};
 }
 
 void RemoteClients::expect_values(std::uint64_t most_values) {
   const std::lock_guard lock(mutex_);
-  if (run_) run_->most_values = std::max(run_->most_values, most_values);
+  if (!run_ || run_->most_values >= most_values) return;
+  run_->most_values = most_values;
+  run_->welcome.set_most_values(most_values);
+  for (const auto& peer : peers_) {
+    if (peer->reader_) peer->reader_->set_limits(reply_limits());
+  }
 }
 
 // With the lock held.
 void RemoteClients::welcome(Peer& peer) {
-  if (!peer.reader_) {
-    peer.reader_.emplace(ChunkReader::Limits{.vector_values = run_->most_values,
-                                             .held_values = kReplyVectors * run_->most_values,
-                                             .held_vectors = kReplyVectors});
-  }
+  if (!peer.reader_) peer.reader_.emplace(reply_limits());
   v1::Frame frame;
   *frame.mutable_welcome() = run_->welcome;
   frame.mutable_welcome()->mutable_clients()->Assign(peer.ids_.begin(), peer.ids_.end());
   peer.channel_->send({frame});
+  peer.welcomed_ = true;
 }
 
 void RemoteClients::begin(WireRun run) {
-  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Peer>> without;  // run for them: it has no data of clients' own
+  {
+    const std::lock_guard lock(mutex_);
+    begin_run(std::move(run));
+    for (const auto& peer : peers_) {
+      if (peer->untold_) without.push_back(peer);
+    }
+  }
+  for (const auto& peer : without) peer->refuse("this run's clients are simulated", false);
+}
+
+// With the lock held.
+void RemoteClients::begin_run(WireRun run) {
   // Whoever asked before has started again, and asks again.
   const bool another =
       run_ && (run_->welcome.run() != run.welcome.run() || run_->welcome.incarnation() != run.welcome.incarnation());
@@ -211,7 +89,8 @@ void RemoteClients::begin(WireRun run) {
   }
   run_ = std::move(run);
   for (const auto& peer : peers_) {
-    if (peer->joined_ && !peer->gone_) welcome(*peer);
+    if (another) peer->welcomed_ = false;
+    if (peer->joined_ && !peer->gone_ && !peer->welcomed_) welcome(*peer);
   }
 }
 
@@ -235,7 +114,7 @@ void RemoteClients::wait_until_told(WireTime deadline) {
 }
 
 void RemoteClients::leave(Peer& peer, const std::string& why) {
-  std::vector<v1::Client> went;
+  std::vector<v1::Client> went;  // those that waited included
   std::vector<ClientId> went_ids;
   bool over = false;
   {
@@ -250,6 +129,7 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
       route_.erase(known);
       note_gone({id}, why);
     }
+    went.insert(went.end(), peer.waiting_.begin(), peer.waiting_.end());
     for (const auto& [number, pending] : pending_) {
       if (pending->sent_to != &peer) continue;
       pending->sent_to = nullptr;
@@ -259,11 +139,14 @@ void RemoteClients::leave(Peer& peer, const std::string& why) {
     const auto self = std::ranges::find_if(peers_, [&](const auto& known) { return known.get() == &peer; });
     if (self != peers_.end()) peers_.erase(self);  // whoever called holds the peer
     if (!went.empty() && !over && events_.presence) events_.presence({}, went);
-    if (!went.empty() && events_.log) events_.log->went(peer.name_, went_ids);
+    if (!went_ids.empty() && events_.log) events_.log->went(peer.name_, went_ids);
   }
   changed_.notify_all();
-  if (went.empty() || over) return;
-  say(fmt::format("{} is gone with {} clients: {}", peer.name_, went.size(), why));
+  if (went_ids.empty() || over) return;
+  say({.line = fmt::format("{} is gone with {} clients: {}", peer.name_, went_ids.size(), why),
+       .peer = peer.name_,
+       .client = went_ids.size() == 1 ? shown(went.front()) : "",
+       .clients = went_ids.size()});
 }
 
 // With the lock held, both.

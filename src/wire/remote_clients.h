@@ -17,6 +17,7 @@
 
 #include "wire/allowance.h"
 #include "wire/task_log.h"
+#include "wire/wire_note.h"
 #include "wire/wire_values.h"
 
 namespace muster {
@@ -31,17 +32,18 @@ struct WireRun {
 
 // What happens at the wire, for logs and figures. Must not wait.
 struct WireEvents {
-  std::function<void(const std::string& line)> say;
-  // Clients that came and went, in the order in which they did: an edge passes it on. Called while RemoteClients is
-  // locked, and so must not call it.
+  SayNote say;
+  // Clients that came, those that wait to be admitted included, and that went, in the order in which they did: an edge
+  // passes it on. Called while RemoteClients is locked, and so must not call it.
   std::function<void(const std::vector<v1::Client>& came, const std::vector<v1::Client>& went)> presence;
   TaskLog* log = nullptr;  // borrowed; null: nobody wants to know
 };
 
 class RemoteClients {
  public:
-  // Which clients those of a Hello (or of a Presence) are; none: that is not known yet, and the peer waits until
-  // admit_waiting(). An error is why the peer is refused. Called by threads of the transport, with nothing locked.
+  // Which clients those of a Hello (or of a Presence) are; none: that is not known yet, and they wait until
+  // admit_waiting() or admit(). An error is why they are refused: the peer that speaks for them, or, behind an edge,
+  // they alone. Called by threads of the transport, with nothing locked.
   using Admitted = std::optional<std::vector<ClientId>>;
   using Admit = std::function<Result<Admitted>(const std::vector<v1::Client>& clients)>;
 
@@ -56,13 +58,15 @@ class RemoteClients {
   [[nodiscard]] std::shared_ptr<ChannelUser> attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
                                                     Allowed allowed);
 
-  // How clients with data of their own read them: the answer to a Hello without data sheets. Before anybody dials.
-  void set_how_to_read(v1::HowToRead how);
-  // Clients of peers that wait; all of them are asked for again by admit_waiting(), after which Admit knows everybody;
-  // and one is refused for good.
+  // How clients with data of their own read them: the answer to a Hello without data sheets. Those that said theirs
+  // before it was known are told now; who has read otherwise is to come again. None: nobody brings data.
+  void set_how_to_read(std::optional<v1::HowToRead> how);
+  // Clients that wait; all of them are asked for again by admit_waiting(), after which Admit knows everybody.
   [[nodiscard]] std::vector<v1::Client> waiting() const;
   void admit_waiting();
-  void refuse_waiting(const std::string& name, const std::string& reason);
+  // One that waits, or is here, whom somebody else has admitted (the cloud, for an edge) or refuses.
+  void admit(const v1::Client& client, ClientId id);
+  void refuse(const v1::Client& client, const std::string& reason, bool again);
   // Waits until so many clients wait, or the deadline; returns how many do. `go_on` as for wait_for().
   [[nodiscard]] std::size_t wait_for_waiting(std::size_t wanted, WireTime deadline,
                                              const std::function<bool(std::size_t)>& go_on);
@@ -206,16 +210,26 @@ class RemoteClients {
   void take_hello(const std::shared_ptr<Peer>& peer, const v1::Hello& hello);
   void take_presence(const std::shared_ptr<Peer>& peer, const v1::Presence& presence);
   void take_reply(const std::shared_ptr<Peer>& peer, const v1::Reply& reply);
+  struct Joining;
   void join(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
-  void keep_waiting(const std::shared_ptr<Peer>& peer, const std::vector<v1::Client>& clients);
+  [[nodiscard]] Joining ask_who_they_are(const Peer& peer, const std::vector<v1::Client>& clients) const;
+  [[nodiscard]] std::string held_by_another(const Peer& peer, const v1::Client& client) const;
+  void enter(const std::shared_ptr<Peer>& peer, const v1::Client& client, ClientId id);
+  void begin_with(const std::shared_ptr<Peer>& peer, v1::Frame told);
+  void tell_how_to_read(Peer& peer) const;
+  void say_refused(const Peer& edge, const v1::Client& client, const std::string& reason) const;
+  [[nodiscard]] static std::string shown(const v1::Client& client);
+  [[nodiscard]] std::shared_ptr<Peer> find_peer(const v1::Client& client) const;
   void leave(Peer& peer, const std::string& why);
   void note_came(const Peer& peer, ClientId client, const v1::Client& who);
   void note_gone(ClientId client, const std::string& why);
+  void begin_run(WireRun run);
   void welcome(Peer& peer);
+  [[nodiscard]] ChunkReader::Limits reply_limits() const;
   [[nodiscard]] Allowance::Amount answer_to_an_ask() const;
   std::size_t wait_until(std::size_t wanted, WireTime deadline, const std::function<bool(std::size_t)>& go_on,
                          const std::function<std::size_t()>& count);
-  void say(const std::string& line) const;
+  void say(const WireNote& note) const;
 
   Admit admit_;
   WireEvents events_;

@@ -42,7 +42,7 @@ void RemoteClients::Peer::received(v1::Frame frame) {
       return;
     }
     case v1::Frame::kRefusal:
-      owner_.say(fmt::format("{}: {}", name_, frame.refusal().reason()));
+      owner_.say({.line = fmt::format("{}: {}", name_, frame.refusal().reason()), .peer = name_});
       return channel_->close();
     default:
       refuse("a frame that is not expected here", false);
@@ -59,12 +59,15 @@ bool RemoteClients::Peer::keeps_its_pace(const v1::Frame& frame) {
     if (owed.count() > 0) told = std::exchange(slowed_, true);
   }
   if (owed.count() > 0) channel_->pause(owed);
-  if (!told) owner_.say(fmt::format("{} sends more than it was asked for, and is read more slowly", name_));
+  if (!told) {
+    owner_.say(
+        {.line = fmt::format("{} sends more than it was asked for, and is read more slowly", name_), .peer = name_});
+  }
   return true;
 }
 
 void RemoteClients::Peer::refuse(const std::string& reason, bool again) {
-  owner_.say(fmt::format("{} is refused: {}", name_, reason));
+  owner_.say({.line = fmt::format("{} is refused: {}", name_, reason), .peer = name_});
   v1::Frame frame;
   frame.mutable_refusal()->set_reason(reason);
   frame.mutable_refusal()->set_again(again);

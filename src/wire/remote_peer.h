@@ -26,7 +26,9 @@ class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_
   const bool edge_;
   const Allowed allowed_;
   bool greeted_ = false;
-  bool joined_ = false;  // it is known who its clients are
+  bool untold_ = false;    // it is to be told how to read, which is not known yet
+  bool joined_ = false;    // it is known who its clients are
+  bool welcomed_ = false;  // to the present run and incarnation
   bool gone_ = false;
   bool hosts_groups_ = false;
   std::vector<v1::Client> waiting_;              // who they are is not known yet

@@ -71,4 +71,13 @@ DataSheet take_sheet(const v1::DataSheet& in) {
   return sheet;
 }
 
+Status check_sheet_size(const v1::DataSheet& sheet) {
+  const std::size_t bytes = sheet.ByteSizeLong();
+  if (bytes <= kMostSheetBytes) return {};
+  return usage_error(
+      "what is to be told of the columns, categories and labels takes {:.1f} MiB, want at most {:.1f}; data.drop "
+      "leaves columns out",
+      static_cast<double>(bytes) / (1 << 20), static_cast<double>(kMostSheetBytes) / (1 << 20));
+}
+
 }  // namespace muster

@@ -11,4 +11,8 @@ namespace muster {
 void put(const DataSheet& sheet, v1::DataSheet& out);
 [[nodiscard]] DataSheet take_sheet(const v1::DataSheet& in);
 
+// A sheet goes in one frame, of which the rest is little.
+inline constexpr std::size_t kMostSheetBytes = std::size_t{7} << 19;  // 3.5 MiB
+[[nodiscard]] Status check_sheet_size(const v1::DataSheet& sheet);
+
 }  // namespace muster

@@ -28,10 +28,10 @@ class OwnFiles : public CommandLineTest {
     EXPECT_TRUE(started.ok());
     return std::move(started).value();
   }
-  BackgroundProcess client(const std::string& name) {
+  BackgroundProcess client(const std::string& name, const std::string& to) {
     issue({"--role", "client", "--name", name});
-    return start(name, {"client", "--to", address_, "--pki", at("pki/client-" + name), "--data", at(name + ".csv"),
-                        "--state", at("states")});
+    return start(name, {"client", "--to", to, "--pki", at("pki/client-" + name), "--data", at(name + ".csv"), "--state",
+                        at("states")});
   }
   // What a file says, once it says it.
   std::string wait_for(const std::string& path, const std::string& wanted = "\n") {
@@ -43,7 +43,12 @@ class OwnFiles : public CommandLineTest {
     return text;
   }
 
-  std::string address_;
+  // An address that a process announces.
+  std::string announced(const std::string& name) {
+    std::string address = wait_for(at(name));
+    if (!address.empty()) address.pop_back();
+    return address;
+  }
 };
 
 TEST_F(OwnFiles, HaveTheSignatureOfOneTableAndWhoDoesNotFitIsToldWhy) {
@@ -71,22 +76,37 @@ TEST_F(OwnFiles, HaveTheSignatureOfOneTableAndWhoDoesNotFitIsToldWhy) {
               "--out", at("runs"), "--json",      "--set",      "data.clients=3"};
   words.insert(words.end(), recipe.begin(), recipe.end());
   BackgroundProcess cloud = start("cloud", words);
-  address_ = wait_for(at("address"));
-  ASSERT_FALSE(address_.empty()) << slurp(at("cloud.log"));
-  address_.pop_back();
+  const std::string address = announced("address");
+  ASSERT_FALSE(address.empty()) << slurp(at("cloud.log"));
+  issue({"--role", "edge", "--name", "north", "--host", "127.0.0.1"});
+  BackgroundProcess edge = start("edge", {"edge", "--cloud", address, "--listen", "127.0.0.1:0", "--announce",
+                                          at("edge-address"), "--pki", at("pki/edge-north"), "--log-json"});
+  const std::string behind = announced("edge-address");
+  ASSERT_FALSE(behind.empty()) << slurp(at("edge.log"));
   std::vector<BackgroundProcess> clients;
-  for (const char* const name : {"wels", "odd", "graz"}) clients.push_back(client(name));
+  clients.push_back(client("wels", address));
+  clients.push_back(client("odd", behind));
+  clients.push_back(client("graz", behind));
   EXPECT_EQ(clients[1].wait(30), 1);
   EXPECT_THAT(slurp(at("odd.log")), HasSubstr("refused this process: it has a column 'mass', which the other clients"));
-  clients.push_back(client("linz"));
+  clients.push_back(client("linz", behind + "," + address));
   EXPECT_EQ(cloud.wait(60), 0) << slurp(at("cloud.log"));
   for (const std::size_t i : {0u, 2u, 3u}) EXPECT_EQ(clients[i].wait(20), 0);
+  EXPECT_EQ(edge.wait(20), 0) << slurp(at("edge.log"));
+  EXPECT_THAT(slurp(at("edge.log")), HasSubstr(R"("name":"north","peer":"client odd")"));
   const std::string said = slurp(at("cloud.log"));
   const std::size_t result = said.rfind("{\"run\"");
   ASSERT_NE(result, std::string::npos) << said;
   const auto told = nlohmann::json::parse(said.substr(result));
   EXPECT_EQ(told["signature"], nlohmann::json::parse(simulated.out)["signature"]) << said;
   EXPECT_EQ(told["clients"], 3);
+
+  // It is over: nobody is waited for, and the result is told once more.
+  const Finished again =
+      muster({"cloud", "--resume", told["dir"], "--listen", "127.0.0.1:0", "--pki", at("pki/cloud-main"), "--json"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out)["signature"], told["signature"]);
+  EXPECT_THAT(again.err, HasSubstr("is over, and nothing is left to do"));
 }
 
 TEST_F(OwnFiles, MistakesAreOneLine) {

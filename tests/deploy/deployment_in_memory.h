@@ -7,7 +7,7 @@
 
 #include "deploy/client_run.h"
 #include "deploy/cloud_run.h"
-#include "deploy/edge_run.h"
+#include "deploy/edge_in_memory.h"
 #include "deploy/run_ledger.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
@@ -41,7 +41,7 @@ class DeploymentInMemory {
     cloud_->begin(std::move(run));
     for (std::uint32_t e = 0; e < shape_.edges; ++e) {
       const std::lock_guard lock(mutex_);
-      edges_.push_back(std::make_unique<Edge>(*cloud_, shape_.edge_tap, shape_.mangle));
+      edges_.push_back(std::make_unique<EdgeInMemory>(*cloud_, shape_.edge_tap, shape_.mangle));
     }
     const std::uint32_t processes = std::min(shape_.processes, count);
     for (std::uint32_t p = 0; p < processes; ++p) {
@@ -116,42 +116,10 @@ class DeploymentInMemory {
         shape_.tap, shape_.mangle);
   }
 
-  struct Edge {
-    Edge(RemoteClients& to, MemoryLine::Tap heard, MemoryLine::Mangle between)
-        : cloud(to),
-          tap(std::move(heard)),
-          mangle(std::move(between)),
-          clients(edge_admission(),
-                  WireEvents{.presence = [this](const auto& came, const auto& went) { up->presence(came, went); }}),
-          up(std::make_unique<Answerer>(edge_answers(clients, {}))) {
-      connect();
-    }
-    void connect() {
-      line.reset();
-      line = std::make_unique<MemoryLine>(
-          [this](std::shared_ptr<Channel> channel) { return up->attach(std::move(channel)); },
-          [this](std::shared_ptr<Channel> channel) {
-            return cloud.attach(std::move(channel), "edge", true, [](const v1::Client&) { return true; });
-          },
-          tap, mangle);
-    }
-    ~Edge() {
-      clients.finish("");
-      line.reset();
-      up.reset();
-    }
-    RemoteClients& cloud;
-    MemoryLine::Tap tap;
-    MemoryLine::Mangle mangle;
-    RemoteClients clients;
-    std::unique_ptr<Answerer> up;
-    std::unique_ptr<MemoryLine> line;
-  };
-
   DeploymentShape shape_;
   std::mutex mutex_;  // of answerers and lines, while lines are renewed
   std::unique_ptr<RemoteClients> cloud_;
-  std::vector<std::unique_ptr<Edge>> edges_;
+  std::vector<std::unique_ptr<EdgeInMemory>> edges_;
   std::vector<ClientRunOptions> options_;
   std::vector<std::unique_ptr<Answerer>> answerers_;
   std::vector<std::unique_ptr<MemoryLine>> lines_;

@@ -31,9 +31,9 @@ class LetIn : public testing::Test {
                return let_in(clients_, security_, true, certificate, address, std::move(channel));
              },
          .say =
-             [this](const std::string& line) {
+             [this](const WireNote& note) {
                const std::lock_guard lock(mutex_);
-               said_ += line + "\n";
+               said_ += note.line + "\n";
              }});
     ASSERT_TRUE(started.ok()) << started.error().message;
     listener_ = std::move(started).value();

@@ -90,9 +90,10 @@ TEST_F(OwnDataDeployed, HasTheSignatureOfOneTableOfAllRows) {
   const Settings grouped{"profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=2",
                          "training.mode=sequential",     "plan.regroup-every=2",     "data.validation-fraction=0.2"};
   const Settings remembering{"local.objective=control-variate", "aggregation.global=control-variate"};
+  std::uint32_t edges = 0;
   for (const Settings& settings : {Settings{"data.test-fraction=0.3"}, grouped, remembering}) {
     const Recipe wanted = recipe(settings);
-    OwnDeployment deployment(states_.path());
+    OwnDeployment deployment(states_.path(), edges++);
     dial_all(deployment);
     const RunSummary summary = deployed(deployment, wanted);
     const RunSummary simulation = simulated(wanted);
@@ -122,10 +123,44 @@ TEST_F(OwnDataDeployed, AClientThatDoesNotFitIsRefusedAndAnotherTakesItsPlace) {
   EXPECT_EQ(summary.signature, simulated(wanted).signature) << "who came first does not matter";
 }
 
+TEST_F(OwnDataDeployed, BehindEdgesTheSameAreRefusedForTheSameReason) {
+  const Recipe wanted = recipe({});
+  OwnDeployment deployment(states_.path(), 2);
+  for (std::uint32_t site = 1; site < kSites; ++site) deployment.dial(name_of(site), files_[site]);
+  deployment.dial("odd", folder_.write("odd.csv", std::string("age,town,pressure,label\n1,Rome,2,ill\n")));
+  std::string why;
+  deployment.waiting = [&](std::size_t, std::size_t) {
+    if (!why.empty()) return true;
+    why = deployment.ended_now("odd");
+    if (!why.empty()) deployment.dial(name_of(0), files_[0]);
+    return true;
+  };
+  const RunSummary summary = deployed(deployment, wanted);
+  EXPECT_EQ(why, "it has a column 'town', which the other clients do not have; data.drop leaves it out");
+  EXPECT_EQ(summary.signature, simulated(wanted).signature) << "the edge that it was behind is still there";
+}
+
+TEST_F(OwnDataDeployed, AnEdgeThatIsLostLeavesItsClientsToTheCloud) {
+  const Recipe wanted = recipe({"rounds=6", "profile.kind=label-histogram", "grouping.method=mediator",
+                                "grouping.size=2", "training.mode=sequential"});
+  OwnDeployment deployment(states_.path(), 2);
+  dial_all(deployment);
+  SimulationOptions watched = options(1);
+  watched.on_round = [&](std::uint32_t round) {
+    if (round == 2) deployment.lose_edge(0);
+  };
+  const auto summary = deployment.run(wanted, watched);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->signature, simulated(wanted).signature);
+  for (const RemoteClients::Attendance& seen : deployment.cloud().attendance()) {
+    EXPECT_EQ(seen.by_edge, seen.client.value % 2 == 1) << seen.name;
+  }
+}
+
 TEST_F(OwnDataDeployed, AnInterruptedRunGoesOnWithTheSameClients) {
   const Recipe wanted = recipe({"local.objective=control-variate", "aggregation.global=control-variate"});
   const RunSummary simulation = simulated(wanted);
-  OwnDeployment deployment(states_.path());
+  OwnDeployment deployment(states_.path(), 2);
   dial_all(deployment);
   const RunSummary begun = interrupted(deployment, wanted);
   dial_all(deployment);
@@ -145,7 +180,7 @@ TEST_F(OwnDataDeployed, AnInterruptedRunGoesOnWithTheSameClients) {
 
 TEST_F(OwnDataDeployed, AClientWhoseFileHasChangedIsRefusedAndDropsOut) {
   const Recipe wanted = recipe({"plan.sample-clients=5", "rounds=3", "evaluation.every=10"});
-  OwnDeployment deployment(states_.path());
+  OwnDeployment deployment(states_.path(), 1);
   deployment.round_deadline_s = 2;
   dial_all(deployment);
   const RunSummary begun = interrupted(deployment, wanted);
@@ -186,7 +221,7 @@ TEST_F(OwnDataDeployed, ANewcomerJoinsBetweenRounds) {
   };
   // It knew all from the start, but for who is there: so the simulation's clients are the same.
   const RunSummary simulation = simulated(wanted);
-  OwnDeployment whole(states_.path() / "whole");
+  OwnDeployment whole(states_.path() / "whole", 2);
   const RunSummary summary = run_with(whole, 100);
   EXPECT_EQ(refused, "it has the label 'dead', which no client had when the run began; there are 2 classes");
   EXPECT_EQ(summary.signature, simulation.signature);
@@ -211,7 +246,7 @@ TEST_F(OwnDataDeployed, ANewcomerJoinsBetweenRounds) {
 }
 
 TEST_F(OwnDataDeployed, WithoutRoomNobodyJoins) {
-  OwnDeployment deployment(states_.path());
+  OwnDeployment deployment(states_.path(), 1);
   dial_all(deployment);
   SimulationOptions watched = options(1);
   std::string refused;

@@ -54,7 +54,7 @@ class AnswererTest : public testing::Test {
                      .begin = [this](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
                        return std::shared_ptr<Workplace>(place);
                      },
-                     .say = [this](const std::string& line) { said += line; }}};
+                     .say = [this](const WireNote& note) { said += note.line; }}};
   std::shared_ptr<NotedChannel> channel = std::make_shared<NotedChannel>();
   std::shared_ptr<ChannelUser> user = answerer.attach(channel);
 };

@@ -28,7 +28,7 @@ class RefusedPeer : public testing::Test {
                        }
                        return RemoteClients::Admitted(std::move(ids));
                      },
-                     WireEvents{.say = [this](const std::string& line) { said += line + "|"; }}};
+                     WireEvents{.say = [this](const WireNote& note) { said += note.line + "|"; }}};
   std::shared_ptr<NotedChannel> channel = std::make_shared<NotedChannel>();
   std::shared_ptr<ChannelUser> user = host.attach(channel, "peer", false, [](const v1::Client&) { return true; });
 };

@@ -98,9 +98,9 @@ class RemoteClientsTest : public testing::Test {
                        for (const v1::Client& client : clients) ids.push_back({client.simulated()});
                        return RemoteClients::Admitted(std::move(ids));
                      },
-                     WireEvents{.say = [this](const std::string& words) {
+                     WireEvents{.say = [this](const WireNote& note) {
                        const std::lock_guard lock(mutex);
-                       said.push_back(words);
+                       said.push_back(note.line);
                      }}};
   std::unique_ptr<Answerer> answerer;
   std::unique_ptr<MemoryLine> line;

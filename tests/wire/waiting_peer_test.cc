@@ -92,7 +92,7 @@ TEST_F(WaitingPeer, MayBeRefusedWithTheReason) {
   Dialled odd = dial();
   a.user->received(hello("a", true));
   odd.user->received(hello("odd", true));
-  host.refuse_waiting("a", "its columns differ");
+  host.refuse(hello("a", false).hello().clients(0), "its columns differ", false);
   ASSERT_EQ(a.channel->frames.size(), 1u);
   EXPECT_EQ(a.channel->frames[0].refusal().reason(), "its columns differ");
   EXPECT_FALSE(a.channel->frames[0].refusal().again());
