@@ -40,7 +40,7 @@ class Work:
 
     def __init__(self, recipe, agreed, table, make_network):
         data, self.train_set, tests = recipe["data"], table.samples(agreed, "0"), table.samples(agreed, "1")
-        share = data.get("test-fraction", 0 if agreed["split"] else 0.1)
+        share = data.get("test-fraction", 0 if agreed.get("split") else 0.1)
         self.held_out = {False: self.cut(share) if share else tests, True: self.cut(data.get("validation-fraction", 0))}
         self.local, self.told, self.classes = recipe["local"], recipe["profile"], len(agreed["classes"])
         if self.local["objective"] not in ("plain", "prox") or self.local.get("momentum"):
