@@ -2,7 +2,7 @@
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
 set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate secure train ranks pki wire net cost
-    record recipe engine web deploy app)
+    record recipe engine store web deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
@@ -65,7 +65,8 @@ endfunction()
 
 # muster_stage(NAME [INTERNAL] SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
 # PUBLIC headers are installed; they include no others of Muster (tests/install checks). All others are internal. An
-# INTERNAL stage is not installed at all: those of MUSTER_NET are, so that find_package(muster) needs no network packages.
+# INTERNAL stage is not installed at all: those of MUSTER_NET and the store are, so that find_package(muster) needs no
+# packages for networks and databases.
 function(muster_stage name)
   cmake_parse_arguments(S "INTERNAL" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
   list(TRANSFORM S_DEPENDS PREPEND muster_)

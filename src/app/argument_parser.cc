@@ -48,9 +48,9 @@ std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
   if (!unknown.empty() && unknown.front().starts_with('-')) {
     return fmt::format("{}: not an option of {}", unknown.front(), named->get_name());
   }
-  if (!wants_command) return fmt::format("{}: one argument too many for {}", unknown.front(), named->get_name());
   std::vector<std::string> commands;
   for (const CLI::App* command : named->get_subcommands({})) commands.push_back(command->get_name());
+  if (commands.empty()) return fmt::format("{}: one argument too many for {}", unknown.front(), named->get_name());
   if (unknown.empty()) return fmt::format("{} needs a command: {}", named->get_name(), fmt::join(commands, ", "));
   return unknown_name("command", unknown.front(), commands);
 }
@@ -151,7 +151,13 @@ void Command::accept_anything() {
 }
 
 void Command::set_action(std::function<Status()> action) {
-  app_->callback([action = std::move(action), outcome = outcome_] { outcome->status = action(); });
+  app_->callback([action = std::move(action), app = app_, outcome = outcome_] {
+    if (app->get_subcommands().empty()) outcome->status = action();
+  });
+}
+
+void Command::set_commands_optional() {
+  app_->require_subcommand(0, 1);
 }
 
 void Command::set_exit_status(int status) {

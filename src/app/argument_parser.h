@@ -64,7 +64,9 @@ class Command {
   void accept_anything();
   // All that it and its commands say about themselves.
   [[nodiscard]] CommandText describe() const;
-  // Called when the line names this command and is complete.
+  // Of a command with commands and an action of its own: none of them need be named.
+  void set_commands_optional();
+  // Called when the line names this command, and none of its own, and is complete.
   void set_action(std::function<Status()> action);
   // For an action that succeeds and yet ends the program with another status than 0.
   void set_exit_status(int status);

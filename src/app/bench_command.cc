@@ -12,6 +12,7 @@ Command add_bench_command(Command program) {
       "Examples:\n  muster bench train --workload a,f --seconds 10 --json\n  muster bench scale\n"
       "  muster bench grouping\n"
       "  muster bench csv\n"
+      "  muster bench store\n"
       "  muster bench phases fedavg --set model.name=cnn --rounds 5");
   add_bench_train_command(bench);
   add_bench_scale_command(bench);
@@ -19,6 +20,7 @@ Command add_bench_command(Command program) {
   add_bench_phases_command(bench);
   add_bench_csv_command(bench);
   add_bench_ranks_command(bench);
+  add_bench_store_command(bench);
   return bench;
 }
 

@@ -1,6 +1,9 @@
 // The commands under `muster bench`, one file each.
 #pragma once
 
+#include <vector>
+
+#include "app/bench_scale.h"
 #include "app/commands.h"
 
 namespace muster {
@@ -11,5 +14,9 @@ void add_bench_grouping_command(Command bench);
 void add_bench_phases_command(Command bench);
 void add_bench_csv_command(Command bench);
 void add_bench_ranks_command(Command bench);
+void add_bench_store_command(Command bench);
+
+// What `bench scale` and `bench store` print, of each case whether it is within its limit.
+[[nodiscard]] Status print_scale_cases(const std::vector<ScaleCase>& cases, bool json);
 
 }  // namespace muster

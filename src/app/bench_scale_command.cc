@@ -22,7 +22,13 @@ Status bench_scale(const Arguments& arguments) {
   ScaleBenchOptions options = arguments.sizes;
   options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   MUSTER_ASSIGN(const std::vector<ScaleCase> cases, run_scale_bench(options));
-  if (arguments.json) {
+  return print_scale_cases(cases, arguments.json);
+}
+
+}  // namespace
+
+Status print_scale_cases(const std::vector<ScaleCase>& cases, bool json) {
+  if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const ScaleCase& c : cases) {
       list.push_back({{"case", c.name},
@@ -42,8 +48,6 @@ Status bench_scale(const Arguments& arguments) {
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   return {};
 }
-
-}  // namespace
 
 void add_bench_scale_command(Command bench) {
   auto arguments = std::make_shared<Arguments>();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/interruption.h"
+#include "app/kept_store.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
@@ -97,7 +98,9 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   options.ledger_vectors = arguments.ledger_vectors;
   options.simulation.say = arguments.network.say();
   options.note = arguments.network.note();
+  std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, arguments.resume, arguments.network.quiet);
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
+  store.reset();
   if (arguments.json) {
     fmt::print("{}\n", to_json(summary));
   } else {

@@ -18,6 +18,7 @@ void add_export_command(Command program, const std::string& version);
 void add_predict_command(Command program);
 void add_reproduce_command(Command program, Ranks* ranks);
 void add_group_command(Command program);
+void add_runs_command(Command program);
 void add_data_command(Command program);
 // Returns `bench` itself, which has commands of its own.
 Command add_bench_command(Command program);

@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/comparison_words.h"
 #include "app/interruption.h"
+#include "app/kept_store.h"
 #include "base/names.h"
 #include "engine/comparison.h"
 #include "engine/comparison_grid.h"
@@ -93,6 +94,7 @@ Result<Comparison> compare(const CompareArguments& arguments, std::string& task)
   if (!arguments.quiet) {
     options.sweep.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
+  const std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
   return run_comparison(std::move(rows), options);
 }
 

@@ -10,6 +10,7 @@
 #include "app/background_process.h"
 #include "app/deployment_commands.h"
 #include "app/interruption.h"
+#include "app/kept_store.h"
 #include "app/log_lines.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
@@ -213,7 +214,9 @@ Result<RunSummary> run(const FederateArguments& arguments) {
     options.note = [](const WireNote& note) { log_line(LogLevel::kInfo, note.line); };
   }
   options.listening = [&](int port, std::uint32_t clients) { return deployment.start(recipe, port, clients); };
+  std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
+  store.reset();
   const std::size_t processes = deployment.processes();
   for (const std::string& wrong : deployment.end()) log_line(LogLevel::kWarning, wrong);
   if (summary.stopped == StopReason::kInterrupted) return summary;

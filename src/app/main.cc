@@ -35,6 +35,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
   add_reproduce_command(program, ranks);
   add_group_command(program);
   add_data_command(program);
+  add_runs_command(program);
   add_network_commands(program);
   add_network_benches(add_bench_command(program));
   add_completion_command(program);

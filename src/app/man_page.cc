@@ -67,7 +67,8 @@ std::string commands_of(const CommandText& command, const std::string& path) {
   for (const CommandText& below : command.commands) {
     const std::string full = path + " " + below.name;
     page += fmt::format(".SS {}\n{}\n.PP\n{}.\n", roff(full.substr(full.find(' ') + 1)), roff(below.summary),
-                        below.commands.empty() ? synopsis_of(below, full) : "It has commands of its own, below");
+                        below.commands.empty() || !below.options.empty() ? synopsis_of(below, full)
+                                                                         : "It has commands of its own, below");
     page += options_of(below) + footer_of(below.footer) + commands_of(below, full);
   }
   return page;

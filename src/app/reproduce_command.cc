@@ -8,6 +8,7 @@
 #include "app/child_process.h"
 #include "app/commands.h"
 #include "app/interruption.h"
+#include "app/kept_store.h"
 #include "base/file.h"
 #include "base/names.h"
 #include "engine/reproduction.h"
@@ -116,7 +117,9 @@ Status reproduce_one(const Arguments& arguments, Command& command) {
     if (arguments.dry_run) return print(line + "\n");
     std::fprintf(stderr, "muster: %s\n", line.c_str());
   }
+  std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
   MUSTER_ASSIGN(const Reproduction result, reproduce(target, scale, options));
+  store.reset();
   if (result.interrupted) {
     std::fprintf(stderr, "muster: interrupted with %zu of %zu runs done; the same command goes on from here\n",
                  result.finished_runs, result.all_runs);

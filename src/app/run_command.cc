@@ -8,6 +8,7 @@
 
 #include "app/commands.h"
 #include "app/interruption.h"
+#include "app/kept_store.h"
 #include "app/run_text.h"
 #include "base/names.h"
 #include "data/shown_text.h"
@@ -146,6 +147,7 @@ Result<RunSummary> run(const RunArguments& arguments) {
   }
 
   const std::vector<std::string> settings = settings_of(arguments);
+  std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, arguments.resume, arguments.quiet);
   RunSummary summary;
   if (!arguments.resume.empty()) {
     MUSTER_ASSIGN(summary, resume(arguments.resume, settings, options));
@@ -153,6 +155,7 @@ Result<RunSummary> run(const RunArguments& arguments) {
     MUSTER_ASSIGN(const Recipe recipe, chosen_recipe(arguments, settings));
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
+  store.reset();
   print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.quiet) print_advice(summary, arguments.json, "muster run --resume");

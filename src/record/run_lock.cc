@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace muster {
@@ -54,6 +56,16 @@ int try_lock(int descriptor) {
   return 0;
 }
 
+// Waits for those that only ask whether it is held (record/lock_probe.h), which takes them microseconds.
+int try_lock_patiently(int descriptor) {
+  int error = try_lock(descriptor);
+  for (int tries = 0; error == EWOULDBLOCK && tries < 20; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    error = try_lock(descriptor);
+  }
+  return error;
+}
+
 bool locks_unknown(int error) {
   return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP || error == EINVAL;
 }
@@ -65,7 +77,7 @@ Result<RunLock> RunLock::take(const std::filesystem::path& folder) {
   while (true) {
     Descriptor opened{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)};
     if (opened.number < 0) return failure("{}: cannot create: {}", file.string(), std::strerror(errno));
-    const int error = try_lock(opened.number);
+    const int error = try_lock_patiently(opened.number);
     if (error == EWOULDBLOCK) {
       return failure("{}: {} is running it; wait until it ends, or stop it, and try again", folder.string(),
                      holder_of(opened.number));

@@ -5,6 +5,7 @@
 #include "app/bench_check.h"
 #include "app/bench_csv.h"
 #include "app/bench_scale.h"
+#include "app/bench_store.h"
 #include "app/bench_train.h"
 #include "app/child_process.h"
 #include "process.h"
@@ -27,6 +28,14 @@ TEST(BenchCsv, ReadsWhatItWroteAndTellsItsSpeed) {
   EXPECT_NEAR(bench->rows_per_s * static_cast<double>(bench->bytes) / 2500, bench->bytes_per_s,
               1e-6 * bench->bytes_per_s);
   EXPECT_GT(bench->ratio, 0);
+}
+
+TEST(BenchStore, ChecksWhatItStoresAndStaysWithinItsLimits) {
+  const auto cases =
+      run_store_bench({.runs = 103, .rounds = 50, .recorded_rounds = 20, .pairs = 1, .say = [](const std::string&) {}});
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  ASSERT_EQ(cases->size(), 4u);
+  for (std::size_t i = 1; i < cases->size(); ++i) EXPECT_TRUE((*cases)[i].ok()) << (*cases)[i].name;
 }
 
 TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {

@@ -4,6 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "record/lock_probe.h"
 #include "scratch_folder.h"
 
 namespace muster {
@@ -102,6 +107,26 @@ TEST(RunLock, LeavesNoFileAndMoves) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   EXPECT_FALSE(RunLock::take(folder / "absent").ok());
+}
+
+TEST(RunLock, ThoseThatLookSeeItAndDisturbNobody) {
+  const ScratchFolder folder;
+  EXPECT_FALSE(is_locked(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  {
+    const Result<RunLock> taken = RunLock::take(folder.path());
+    EXPECT_TRUE(is_locked(folder.path()));
+  }
+  EXPECT_FALSE(is_locked(folder.path()));
+  std::ofstream(folder / "lock") << "process 1 on nowhere\n";  // as a killed process leaves it
+  EXPECT_FALSE(is_locked(folder.path()));
+  std::atomic<bool> enough{false};
+  std::thread looking([&] {
+    while (!enough) static_cast<void>(is_locked(folder.path()));
+  });
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(RunLock::take(folder.path()).ok());
+  enough = true;
+  looking.join();
 }
 
 }  // namespace

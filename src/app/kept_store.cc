@@ -1,0 +1,19 @@
+#include "app/kept_store.h"
+
+#include "app/log_lines.h"
+#include "record/run_folder.h"
+
+namespace muster {
+
+std::unique_ptr<StoreKeeper> keep_store(const std::string& out, const std::string& resumed, bool quiet) {
+  std::filesystem::path kept = out;
+  if (!resumed.empty()) {
+    if (const Result<RunFolder> folder = RunFolder::open(out, resumed)) kept = folder->path().parent_path();
+  }
+  if (kept.empty()) kept = ".";
+  return std::make_unique<StoreKeeper>(std::move(kept), [quiet](const std::string& text) {
+    if (!quiet) log_line(LogLevel::kWarning, text);
+  });
+}
+
+}  // namespace muster
