@@ -164,7 +164,9 @@ std::vector<StoredRun> query_runs(SQLite::Database& database, const std::filesys
     add(" AND EXISTS (SELECT 1 FROM tag WHERE tag.run = number AND word = ?)", {filter.tag});
   }
   for (const auto& [key, value] : filter.where) {
-    add(" AND EXISTS (SELECT 1 FROM recipe_key WHERE recipe_key.run = number AND key = ? AND value = ?)", {key, value});
+    // A whole number is meant by 3 where the key may have fractions, too.
+    add(" AND EXISTS (SELECT 1 FROM recipe_key WHERE recipe_key.run = number AND key = ? AND value IN (?, ?))",
+        {key, value, value.find_first_not_of("0123456789") == std::string::npos ? value + ".0" : value});
   }
   if (filter.since_s) sql += fmt::format(" AND begun_s >= {}", *filter.since_s);
   sql += fmt::format(" ORDER BY {}", kOrders[static_cast<std::size_t>(filter.order)]);

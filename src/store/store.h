@@ -114,11 +114,12 @@ enum class RunOrder { kDate, kName, kRecipe, kSeed, kRounds, kAccuracy, kBest, k
 
 // All that are given must hold.
 struct RunFilter {
-  std::string recipe;                                      // its name
-  std::string tag;                                         // it has this one
-  std::optional<std::int64_t> since_s;                     // begun then or later
-  std::string stopped;                                     // as in summary.json, or "running" or "unfinished"
-  std::vector<std::pair<std::string, std::string>> where;  // key of recipe.toml, value as recipe_value() has it
+  std::string recipe;                   // its name
+  std::string tag;                      // it has this one
+  std::optional<std::int64_t> since_s;  // begun then or later
+  std::string stopped;                  // as in summary.json, or "running" or "unfinished"
+  std::vector<std::pair<std::string, std::string>>
+      where;  // key of recipe.toml, value as recipe_value() has it; 3 is 3.0, too
   RunOrder order = RunOrder::kDate;
   bool reverse = false;     // else the newest first, the best first, and A before Z
   std::uint32_t limit = 0;  // 0 = all

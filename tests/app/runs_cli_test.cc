@@ -58,7 +58,7 @@ TEST_F(RunsCli, ListsWhatRunPrinted) {
   EXPECT_THAT(told({"runs", "--where", "seed=5", "--stopped", "rounds"}), SizeIs(1));
   EXPECT_THAT(told({"runs", "--since", "1d", "--recipe", "fedavg"}), SizeIs(2));
   EXPECT_THAT(told({"runs", "--stopped", "diverged"}), IsEmpty());
-  EXPECT_EQ(told({"runs", "show", second})["keys"]["local.epochs"], "3");
+  EXPECT_EQ(told({"runs", "show", second})["keys"]["local.epochs"], "3.0");
 
   const nlohmann::json diff = told({"runs", "diff", printed["run"], second});
   EXPECT_EQ(diff["first_round"], 1);
@@ -102,7 +102,7 @@ TEST_F(RunsCli, WrongWordsAreOneLine) {
   wrong({"--limit", "0"}, "at least 1");
   wrong({"show", "nothing"}, "no run there");
   wrong({"tag", "fedavg", "two words"}, "without blanks");
-  wrong({"lst"}, "did you mean");
+  wrong({"rindex"}, "did you mean");
   expect_error({"runs", "--out", out() + "/nowhere"}, 2, HasSubstr("no such folder"));
 }
 

@@ -193,7 +193,7 @@ TEST_F(StoreFollow, FiltersAndSorts) {
   make_run("a", 1, "one");
   make_run("b", 3, "two");
   make_run("c", 2, "two");
-  write("c", "recipe.toml", "name = \"two\"\nrounds = 10\nseed = 8\n[data]\nalpha = 0.1\n");
+  write("c", "recipe.toml", "name = \"two\"\nrounds = 10\nseed = 8\n[data]\nalpha = 0.1\n[local]\nepochs = 3.0\n");
   write("a", "tags", "good\nbetter\n");
   const Store store = opened();
   EXPECT_THAT(ids(store, {.recipe = "two"}), UnorderedElementsAre("b", "c"));
@@ -201,6 +201,7 @@ TEST_F(StoreFollow, FiltersAndSorts) {
   EXPECT_THAT(ids(store, {.tag = "goo"}), IsEmpty());
   EXPECT_THAT(ids(store, {.where = {{"data.alpha", "0.5"}}}), UnorderedElementsAre("a", "b"));
   EXPECT_THAT(ids(store, {.where = {{"data.alpha", "0.5"}, {"seed", "8"}}}), IsEmpty());
+  EXPECT_THAT(ids(store, {.where = {{"local.epochs", "3"}, {"seed", "8"}}}), ElementsAre("c"));
   EXPECT_THAT(ids(store, {.order = RunOrder::kRounds}), ElementsAre("b", "c", "a"));
   EXPECT_THAT(ids(store, {.order = RunOrder::kName, .reverse = true}), ElementsAre("c", "b", "a"));
   EXPECT_THAT(ids(store, {.order = RunOrder::kAccuracy, .limit = 1}), ElementsAre("b"));
