@@ -12,10 +12,12 @@ constexpr double kShares[] = {0.5, 0.8, 0.95, 1.0};
 
 using Values = std::vector<std::optional<double>>;
 
+// A run without a name is not there, and has no figure.
 template <typename Figure>
 Values of_runs(const std::vector<RunCurve>& runs, const Figure& figure) {
   Values values;
-  for (const RunCurve& run : runs) values.push_back(figure(run));
+  for (const RunCurve& run : runs)
+    values.push_back(run.run.empty() ? std::nullopt : std::optional<double>(figure(run)));
   return values;
 }
 

@@ -10,13 +10,6 @@
 namespace muster {
 namespace {
 
-// Cells are text as people read it; each format escapes what it must. The first column is text, the others numbers.
-struct Cells {
-  std::string title;
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
-};
-
 std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
@@ -47,10 +40,10 @@ std::string method_cell(const MethodFigures& method, std::size_t seeds) {
   return fmt::format("{} (diverged in {} of {})", method.label, method.diverged, seeds);
 }
 
-Cells methods_of(const ComparisonTable& table) {
-  Cells cells{.title = "Accuracy",
-              .header = {"method", "last %", "best %", fmt::format("mean of last {} %", table.tail), "wall s"},
-              .rows = {}};
+TextTable methods_of(const ComparisonTable& table) {
+  TextTable cells{.title = "Accuracy",
+                  .header = {"method", "last %", "best %", fmt::format("mean of last {} %", table.tail), "wall s"},
+                  .rows = {}};
   if (has_settings(table)) cells.header.push_back("chosen on validation");
   for (const MethodFigures& method : table.methods) {
     std::vector<std::string> row{method_cell(method, table.seeds.size()), spread_cell(method.last, 100, 2),
@@ -62,10 +55,10 @@ Cells methods_of(const ComparisonTable& table) {
   return cells;
 }
 
-Cells targets_of(const ComparisonTable& table) {
-  Cells cells{.title = "To reach a target",
-              .header = {"method", "target %", "rounds", "MB both ways", "simulated s", "reached"},
-              .rows = {}};
+TextTable targets_of(const ComparisonTable& table) {
+  TextTable cells{.title = "To reach a target",
+                  .header = {"method", "target %", "rounds", "MB both ways", "simulated s", "reached"},
+                  .rows = {}};
   for (std::size_t t = 0; t < table.methods.front().to_target.size(); ++t) {
     for (const MethodFigures& method : table.methods) {
       const TargetFigures& target = method.to_target[t];
@@ -77,10 +70,10 @@ Cells targets_of(const ComparisonTable& table) {
   return cells;
 }
 
-Cells differences_of(const ComparisonTable& table) {
-  Cells cells{.title = "Differences of the last accuracy, seed by seed",
-              .header = {"pair", "mean, points", "better in", "sign test p"},
-              .rows = {}};
+TextTable differences_of(const ComparisonTable& table) {
+  TextTable cells{.title = "Differences of the last accuracy, seed by seed",
+                  .header = {"pair", "mean, points", "better in", "sign test p"},
+                  .rows = {}};
   for (const MethodDifference& d : table.differences) {
     cells.rows.push_back({fmt::format("{} - {}", d.a, d.b),
                           d.of_last.mean ? fmt::format("{:+.2f}", 100 * *d.of_last.mean) : "n/a",
@@ -90,81 +83,11 @@ Cells differences_of(const ComparisonTable& table) {
   return cells;
 }
 
-std::vector<Cells> all_cells(const ComparisonTable& table) {
-  std::vector<Cells> all{methods_of(table)};
-  for (Cells cells : {targets_of(table), differences_of(table)}) {
-    if (!cells.rows.empty()) all.push_back(std::move(cells));
-  }
-  return all;
-}
-
 std::string head_line(const ComparisonTable& table) {
   std::string line = table.task.empty() ? std::string() : "task " + table.task + ", ";
   line += fmt::format("{} {}", table.seeds.size() == 1 ? "seed" : "seeds", fmt::join(table.seeds, ", "));
   if (table.seeds.size() > 1) line += ": mean ± standard deviation of the seeds";
   return line;
-}
-
-// Columns on a terminal: bytes that only continue a character take none.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-std::string aligned(const Cells& cells) {
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < cells.header.size(); ++c) {
-    widths.push_back(width_of(cells.header[c]));
-    for (const auto& row : cells.rows) widths[c] = std::max(widths[c], width_of(shown_text(row[c])));
-  }
-  std::string out;
-  const auto add = [&](const std::vector<std::string>& row) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string cell = shown_text(row[c]);
-      line += cell + std::string(widths[c] - width_of(cell) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  };
-  add(cells.header);
-  for (const auto& row : cells.rows) add(row);
-  return out;
-}
-
-std::string markdown_text(std::string_view text) {
-  std::string safe;
-  for (const char c : shown_text(std::string(text))) {
-    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '<') safe += '\\';
-    safe += c;
-  }
-  return safe;
-}
-
-std::string markdown(const Cells& cells) {
-  const auto line = [](const std::vector<std::string>& row) {
-    std::string text = "|";
-    for (const std::string& cell : row) text += " " + markdown_text(cell) + " |";
-    return text + "\n";
-  };
-  std::string out = line(cells.header) + "|---|";
-  for (std::size_t c = 1; c < cells.header.size(); ++c) out += "---:|";
-  out += "\n";
-  for (const auto& row : cells.rows) out += line(row);
-  return out;
-}
-
-std::string latex(const Cells& cells) {
-  const auto line = [](const std::vector<std::string>& row) {
-    std::vector<std::string> safe;
-    for (const std::string& cell : row) safe.push_back(latex_text(cell));
-    return fmt::format("{} \\\\\n", fmt::join(safe, " & "));
-  };
-  std::string out = fmt::format("% {}\n\\begin{{tabular}}{{l{}}}\n\\toprule\n", cells.title,
-                                std::string(cells.header.size() - 1, 'r'));
-  out += line(cells.header) + "\\midrule\n";
-  for (const auto& row : cells.rows) out += line(row);
-  return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
 std::string csv_number(const std::optional<double>& value) {
@@ -219,9 +142,17 @@ std::vector<std::string> csv_row(const ComparisonTable& table, const MethodFigur
 
 }  // namespace
 
+std::vector<TextTable> tables_of(const ComparisonTable& table) {
+  std::vector<TextTable> all{methods_of(table)};
+  for (TextTable cells : {targets_of(table), differences_of(table)}) {
+    if (!cells.rows.empty()) all.push_back(std::move(cells));
+  }
+  return all;
+}
+
 std::string to_plain_text(const ComparisonTable& table) {
   std::string out = head_line(table) + "\n";
-  for (const Cells& cells : all_cells(table)) out += fmt::format("\n{}\n{}", cells.title, aligned(cells));
+  for (const TextTable& cells : tables_of(table)) out += fmt::format("\n{}\n{}", cells.title, to_columns(cells));
   if (!table.notes.empty()) out += "\n";
   for (const std::string& note : table.notes) out += "note: " + shown_text(note) + "\n";
   return out;
@@ -229,41 +160,15 @@ std::string to_plain_text(const ComparisonTable& table) {
 
 std::string to_markdown(const ComparisonTable& table) {
   std::string out = markdown_text(head_line(table)) + "\n";
-  for (const Cells& cells : all_cells(table)) out += fmt::format("\n**{}**\n\n{}", cells.title, markdown(cells));
+  for (const TextTable& cells : tables_of(table)) out += fmt::format("\n**{}**\n\n{}", cells.title, to_markdown(cells));
   if (!table.notes.empty()) out += "\n";
   for (const std::string& note : table.notes) out += "- " + markdown_text(note) + "\n";
   return out;
 }
 
-std::string latex_text(std::string_view text) {
-  std::string safe;
-  const std::string_view plus_minus = "±";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (text.substr(i).starts_with(plus_minus)) {
-      safe += "$\\pm$";
-      i += plus_minus.size() - 1;
-    } else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) {
-      safe += '\\';
-      safe += c;
-    } else if (c == '\\') {
-      safe += "\\textbackslash{}";
-    } else if (c == '~') {
-      safe += "\\textasciitilde{}";
-    } else if (c == '^') {
-      safe += "\\textasciicircum{}";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      safe += ' ';
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
 std::string to_latex(const ComparisonTable& table) {
   std::string out = "% " + shown_text(head_line(table)) + "; needs \\usepackage{booktabs}\n";
-  for (const Cells& cells : all_cells(table)) out += latex(cells);
+  for (const TextTable& cells : tables_of(table)) out += to_latex(cells);
   for (const std::string& note : table.notes) out += "% note: " + shown_text(note) + "\n";
   return out;
 }

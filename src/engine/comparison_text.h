@@ -2,9 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "engine/comparison_table.h"
+#include "engine/text_table.h"
 
 namespace muster {
 
@@ -14,7 +15,7 @@ namespace muster {
 // Numbers are not rounded and shares are not per cent; what is not known is an empty cell.
 [[nodiscard]] std::string to_csv(const ComparisonTable& table);
 
-// Any text as LaTeX shows it; what TeX would take for a command is escaped.
-[[nodiscard]] std::string latex_text(std::string_view text);
+// What all but the last are made of: accuracies, what it took to reach targets, differences.
+[[nodiscard]] std::vector<TextTable> tables_of(const ComparisonTable& table);
 
 }  // namespace muster
