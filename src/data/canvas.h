@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,17 @@ struct TextStyle {
   double size = 12;
   Anchor anchor = Anchor::kStart;
   bool upwards = false;  // turned by 90 degrees, read from below
+  Colour colour = {34, 34, 34};
+};
+
+struct CanvasPoint {
+  double x, y;
+};
+
+struct LineStyle {
+  double width = 1.5;
+  Colour colour = {34, 34, 34};
+  bool dashed = false;
 };
 
 class Canvas {
@@ -24,6 +36,10 @@ class Canvas {
   virtual ~Canvas() = default;
   virtual void fill(double x, double y, double width, double height, Colour colour) = 0;
   virtual void frame(double x, double y, double width, double height, Colour colour) = 0;
+  // From point to point; nothing of fewer than two.
+  virtual void line(std::span<const CanvasPoint> points, const LineStyle& style) = 0;
+  // What the outline encloses, with `share` of the colour over what is there.
+  virtual void area(std::span<const CanvasPoint> outline, Colour colour, double share) = 0;
   // (x, y) is where the anchor is; across its direction the text is centred on it.
   virtual void text(double x, double y, std::string_view text, const TextStyle& style) = 0;
 };

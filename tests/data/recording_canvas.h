@@ -30,6 +30,12 @@ class RecordingCanvas final : public Canvas {
     fills.push_back({x, y, width, height, colour});
   }
   void frame(double, double, double, double, Colour) override { ++frames; }
+  void line(std::span<const CanvasPoint> points, const LineStyle& style) override {
+    lines.push_back({{points.begin(), points.end()}, style});
+  }
+  void area(std::span<const CanvasPoint> outline, Colour, double) override {
+    areas.emplace_back(outline.begin(), outline.end());
+  }
   void text(double x, double y, std::string_view text, const TextStyle& style) override {
     words.push_back({x, y, std::string(text), style});
   }
@@ -40,7 +46,13 @@ class RecordingCanvas final : public Canvas {
     return all;
   }
 
+  struct Line {
+    std::vector<CanvasPoint> points;
+    LineStyle style;
+  };
   std::vector<Fill> fills;
+  std::vector<Line> lines;
+  std::vector<std::vector<CanvasPoint>> areas;
   std::vector<Word> words;
   std::size_t frames = 0;
 };
