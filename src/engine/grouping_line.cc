@@ -48,7 +48,14 @@ std::string grouping_line(const FormedGrouping& formed, const Oracle* oracle) {
   const Grouping& grouping = formed.grouping;
   Json line{{"round", formed.round}, {"method", formed.method}, {"count", grouping.count()}, {"why", formed.why}};
   if (oracle) {
-    line["quality"] = quality_json(oracle->quality(grouping), oracle->client_quality());
+    const Oracle::Judgement judged = oracle->judge(grouping);
+    line["quality"] = quality_json(judged.quality, oracle->client_quality());
+    if (!grouping.all_alone()) {
+      for (std::uint32_t g = 0; g < judged.labels.count(); ++g) {
+        const std::span<const std::uint64_t> counts = judged.labels.row(g);
+        line["labels"].push_back(std::vector(counts.begin(), counts.end()));
+      }
+    }
   }
   if (formed.profile && formed.profile->entry().gives != ProfileGives::kNothing) {
     line["profile"] = {{"kind", formed.profile->entry().name},

@@ -9,6 +9,8 @@ namespace {
 
 // Groups, or single clients, that enter the quality figures; of more this many are drawn.
 constexpr std::uint32_t kJudgedGroups = 1000;
+// Label counts that are told, of all groups together.
+constexpr std::uint64_t kToldCounts = 5000;
 
 // The places that are judged of `count`.
 std::vector<std::uint32_t> judged_of(std::uint32_t count, std::uint64_t seed) {
@@ -29,7 +31,7 @@ Oracle::Oracle(const FederatedData& data, std::uint64_t seed) : data_(data), see
   }
 }
 
-GroupQuality Oracle::quality(const Grouping& grouping) const {
+Oracle::Judgement Oracle::judge(const Grouping& grouping) const {
   const std::vector<std::uint32_t> judged = judged_of(grouping.count(), seed_);
   Rows<std::uint64_t> counts(static_cast<std::uint32_t>(judged.size()), data_.classes());
   for (std::uint32_t i = 0; i < judged.size(); ++i) {
@@ -40,7 +42,14 @@ GroupQuality Oracle::quality(const Grouping& grouping) const {
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += own[c];
     }
   }
-  return judge_groups(counts);
+  Judgement judgement{.quality = judge_groups(counts), .labels = {}};
+  if (judged.size() == grouping.count() && std::uint64_t{grouping.count()} * data_.classes() <= kToldCounts) {
+    judgement.labels = Rows<std::uint64_t>(grouping.count(), data_.classes());
+    for (std::uint32_t i = 0; i < judged.size(); ++i) {
+      std::ranges::copy(counts.row(i), judgement.labels.row(judged[i]).begin());
+    }
+  }
+  return judgement;
 }
 
 const GroupQuality& Oracle::client_quality() const {

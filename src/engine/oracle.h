@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/rows.h"
 #include "data/federated_data.h"
 #include "engine/client_distances.h"
 #include "grouping/quality.h"
@@ -15,8 +16,13 @@ class Oracle {
   // `data` is borrowed.
   Oracle(const FederatedData& data, std::uint64_t seed);
 
+  struct Judgement {
+    GroupQuality quality;
+    Rows<std::uint64_t> labels;  // true labels, a row per group; none where these would be very many numbers
+  };
   // How even the groups' true labels are; where there are very many groups, of some of them.
-  [[nodiscard]] GroupQuality quality(const Grouping& grouping) const;
+  [[nodiscard]] Judgement judge(const Grouping& grouping) const;
+  [[nodiscard]] GroupQuality quality(const Grouping& grouping) const { return judge(grouping).quality; }
   // The same of single clients, those with samples; where there are very many, of some of them. Judged when it is first
   // asked for, so not by two threads at once.
   [[nodiscard]] const GroupQuality& client_quality() const;
