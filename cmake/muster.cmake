@@ -2,7 +2,7 @@
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
 set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate secure train ranks pki wire net cost
-    record recipe engine store web deploy app)
+    record recipe engine report store web deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an
 # installed Muster must find the same ones, so musterConfig.cmake is written from these two lists.
@@ -89,6 +89,18 @@ function(muster_stage name)
   set_property(GLOBAL APPEND PROPERTY MUSTER_STAGES ${name})
   list(TRANSFORM S_PUBLIC PREPEND ${name}/)
   set_property(GLOBAL APPEND PROPERTY MUSTER_PUBLIC_HEADERS ${S_PUBLIC})
+endfunction()
+
+# muster_embed(FILE NAME LIST): adds to LIST a source file that has the text of FILE as `NAME`, and its SHA-256 in 64 hex
+# digits as `NAMESha256`, both in namespace muster.
+function(muster_embed file name list)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${file} -DNAME=${name} -DOUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    VERBATIM)
+  set(${list} ${${list}} ${output} PARENT_SCOPE)
 endfunction()
 
 # What all tests share: a main function, a precompiled header and so the options.

@@ -16,6 +16,7 @@ void add_show_command(Command program);
 // `version` is the program's, "0.1.0": exported files name it.
 void add_export_command(Command program, const std::string& version);
 void add_predict_command(Command program);
+void add_report_command(Command program);
 void add_reproduce_command(Command program, Ranks* ranks);
 void add_group_command(Command program);
 void add_runs_command(Command program);

@@ -15,6 +15,7 @@
 #include "engine/comparison_json.h"
 #include "engine/comparison_table.h"
 #include "engine/comparison_text.h"
+#include "report/comparison_file.h"
 
 namespace muster {
 namespace {
@@ -167,8 +168,14 @@ void add_compare_command(Command program, Ranks* ranks) {
       command.set_exit_status(interrupted_status());
       return {};
     }
-    fmt::print("{}", written(tabulate(comparison, options), *arguments));
+    const ComparisonTable table = tabulate(comparison, options);
+    MUSTER_ASSIGN(const std::filesystem::path file, write_comparison(arguments->out, table));
+    fmt::print("{}", written(table, *arguments));
     if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+    if (!arguments->quiet) {
+      std::fprintf(stderr, "muster: %s lists the runs; `muster report %s` makes a page of them\n", file.c_str(),
+                   file.c_str());
+    }
     return {};
   });
 }

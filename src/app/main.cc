@@ -32,6 +32,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
   add_show_command(program);
   add_export_command(program, MUSTER_VERSION);
   add_predict_command(program);
+  add_report_command(program);
   add_reproduce_command(program, ranks);
   add_group_command(program);
   add_data_command(program);

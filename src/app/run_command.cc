@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -9,12 +10,17 @@
 #include "app/commands.h"
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/log_lines.h"
 #include "app/run_text.h"
+#include "base/file.h"
 #include "base/names.h"
 #include "data/shown_text.h"
 #include "engine/forecast.h"
 #include "engine/simulation.h"
 #include "record/json_text.h"
+#include "record/watch_screen.h"
+#include "report/describe.h"
+#include "report/html_page.h"
 
 namespace muster {
 namespace {
@@ -31,6 +37,7 @@ struct RunArguments {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
+  bool watch = false;
   Ranks* ranks = nullptr;
 };
 
@@ -133,6 +140,27 @@ void print_result(const RunSummary& summary, const RunTimes& times, bool json) {
              times.calls.calls_s > 0 ? 100 * times.calls.accept_s / times.calls.calls_s : 0.0);
 }
 
+// A live plot instead of a bar alone, on a terminal that can draw it.
+std::unique_ptr<WatchScreen> watch(SimulationOptions& options) {
+  ProgressSink terminal = stderr_progress();
+  const char* const kind = std::getenv("TERM");
+  if (kind && std::string_view(kind) == "dumb") terminal.terminal = false;
+  auto screen =
+      std::make_unique<WatchScreen>(std::move(terminal), stderr_rows,
+                                    watch_style([](const char* name) { return std::getenv(name); }), options.interrupt);
+  options.on_record = [&to = *screen](const RoundRecord& record) { to.record(record); };
+  options.say = [&to = *screen](const std::string& text) { to.note("muster: " + text); };
+  return screen;
+}
+
+// For whoever looks at the folder later. A report that cannot be written costs nobody the run.
+void leave_report(const RunSummary& summary, bool quiet) {
+  const auto description = describe_run(summary.dir);
+  const Status written =
+      description ? write_file(summary.dir / "report.html", to_html(*description)) : Status(description.error());
+  if (!written && !quiet) log_line(LogLevel::kWarning, "no report.html: " + written.error().message);
+}
+
 Result<RunSummary> run(const RunArguments& arguments) {
   SimulationOptions options;
   RunTimes times;
@@ -146,6 +174,14 @@ Result<RunSummary> run(const RunArguments& arguments) {
     options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
 
+  std::unique_ptr<WatchScreen> screen;
+  ProgressSink below;
+  if (arguments.watch && !arguments.quiet) {
+    screen = watch(options);
+    below = screen->sink();
+    options.progress = &below;
+  }
+
   const std::vector<std::string> settings = settings_of(arguments);
   std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, arguments.resume, arguments.quiet);
   RunSummary summary;
@@ -156,6 +192,7 @@ Result<RunSummary> run(const RunArguments& arguments) {
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
   store.reset();
+  leave_report(summary, arguments.quiet);
   print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.quiet) print_advice(summary, arguments.json, "muster run --resume");
@@ -186,6 +223,8 @@ void add_run_command(Command program, Ranks* ranks) {
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
   command.add_flag("--dry-run", arguments->dry_run, "Print what would run, and about how long, without training");
+  command.add_flag("--watch", arguments->watch,
+                   "Draw accuracy and groups as the run goes on, on stderr; plain lines where that is no terminal");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");
   command.set_footer(
@@ -194,6 +233,7 @@ void add_run_command(Command program, Ranks* ranks) {
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
       "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
       "  muster run fedgsp --task cifar-dirichlet\n"
+      "  muster run fedgsp --watch\n"
       "  muster run fedgsp --dry-run\n"
       "  muster run my.toml --set target-accuracy=0.9 --threads 1\n"
       "  muster run --resume runs/fedavg-s1-20260101-120000 --rounds 200");

@@ -60,6 +60,7 @@ Status RunRecorder::round(const RoundRecord& record) {
     write_evaluation_events(record);
   }
   progress_.round(record.round, shown(record));
+  if (options_.on_record) options_.on_record(record);
   if (options_.on_round) options_.on_round(record.round);
   return {};
 }

@@ -51,7 +51,7 @@ enum class Start { kAnew, kResumed, kResumedWithSettings };
 
 Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptions& options, Start start) {
   const double begun_s = now_s();
-  RunRecorder recorder(folder, options);
+  RunRecorder recorder(folder, options, options.progress ? *options.progress : stderr_progress());
   recorder.phase("reading data");
   RunTimes* const times = options.times;
   std::shared_ptr<const FederatedData> data = options.data;

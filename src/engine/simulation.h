@@ -19,6 +19,7 @@ class Federation;
 class LocalFederation;
 class Ranks;
 class SpareCores;
+struct ProgressSink;
 
 // Where the time of a run goes, in seconds. All but `solvers` is the wall time of the one thread that does it.
 struct RunTimes {
@@ -41,10 +42,12 @@ struct SimulationOptions {
   bool quiet = false;       // no progress on stderr
   // When it becomes true the run finishes the round, saves a checkpoint and stops.
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(const std::string&)> say;        // notes for people, e.g. what data were found
-  std::function<void(std::uint32_t round)> on_round;  // called with 0 when all is ready, then after every round
-  RunTimes* times = nullptr;                          // filled as the run goes on; borrowed
-  std::vector<RoundObserver*> observers;              // that watch besides Muster's own; borrowed
+  std::function<void(const std::string&)> say;               // notes for people, e.g. what data were found
+  std::function<void(std::uint32_t round)> on_round;         // called with 0 when all is ready, then after every round
+  std::function<void(const RoundRecord& record)> on_record;  // called with every round as it is recorded
+  const ProgressSink* progress = nullptr;                    // where progress goes; null: stderr. Borrowed
+  RunTimes* times = nullptr;                                 // filled as the run goes on; borrowed
+  std::vector<RoundObserver*> observers;                     // that watch besides Muster's own; borrowed
   // Of runs side by side. The data that make_federated_data() would give, where they have been read already; and what
   // lends cores, which this run has begun with (train/spare_cores.h): `threads` is then the most that it uses.
   // Borrowed.
