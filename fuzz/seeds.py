@@ -186,6 +186,12 @@ recipe_file = '[data]\nsource = "csv"\npath = "x.csv"\n[local]\nobjective = "pro
 seed("recipe", "file", "\n\n" + recipe_file)
 seed("recipe", "settings", "fedgsp\nlocal.steps=3\nplan.groups={growth=\"exp\",beta=3}\ndata.clients=40\nmodel.name=mlp\nmodel.hidden=[3,4]\n\n")
 seed("recipe", "choices", "fedgroup\naggregation.global=adam\naggregation.beta1=0.5\nnewcomers.round=3\ngrouping.method=random\n\n")
+
+seed("stored_lines", "round", '{"round":1,"accuracy":0.5,"loss":1,"participants":3,"dropped":[{"client":1,"reason":"x"}],"bytes_up":10}')
+seed("stored_lines", "grouping", '{"round":1,"method":"m","why":"w","count":2,"quality":{"cov_mean":0.5},"idle":[3],"members":[[0],[1,2]]}')
+seed("stored_lines", "client", '0,"a, ""b""",10,,1,2,0.5,4')
+seed("stored_lines", "stamps", "1 2 3;" * 8)
+seed("stored_lines", "keys", recipe_file)
 # Bytes that choose the run, whether it is extended, and what is done to its folder.
 for kind in range(10):
     seed("run_folder", f"kind-{kind}", bytes([kind * 3, kind, 0, kind] + [(kind * 37 + 11 * i) % 256 for i in range(40)]))

@@ -301,6 +301,15 @@ std::optional<Agreement> Groups::truth() const {
   return oracle_ && grouped ? oracle_->truth(grouping_) : std::nullopt;
 }
 
+std::optional<Rows<std::uint64_t>> Groups::label_counts() const {
+  constexpr std::uint32_t kMostShown = 200;
+  const std::uint32_t count = grouping_.count();
+  if (!oracle_ || count < 2 || count > kMostShown || group_sizes(grouping_).largest < 2) return std::nullopt;
+  Rows<std::uint64_t> labels = oracle_->judge(grouping_).labels;
+  if (labels.count() != count) return std::nullopt;
+  return labels;
+}
+
 std::uint64_t Groups::samples() const {
   std::uint64_t sum = 0;
   for (std::uint32_t g = 0; g < grouping_.count(); ++g) {

@@ -93,6 +93,9 @@ class Groups {
   [[nodiscard]] std::uint32_t formed_for() const { return formed_for_; }
   // How far they are the planted clusters. Not set where there are none, or where everybody or nobody is together.
   [[nodiscard]] std::optional<Agreement> truth() const;
+  // True labels of each group, a row each, for a picture. Not set where nobody knows them, where everybody or nobody is
+  // together, or where there are more groups than a picture can show.
+  [[nodiscard]] std::optional<Rows<std::uint64_t>> label_counts() const;
   // Of all clients in groups.
   [[nodiscard]] std::uint64_t samples() const;
   // Each group's coefficient of variation, by the label counts that its members told; empty unless the plan draws by

@@ -202,6 +202,9 @@ void RoundLoop::account(GroupsFormed& formed, RoundRecord& record) {
   for (const std::string& note : formed.notes) recorder_.say(note);
   if (!formed.line.empty()) recorder_.add_grouping(record.round, std::move(formed.line));
   if (!formed.anew) return;
+  if (recorder_.wants_picture()) {
+    if (auto counts = groups_->label_counts()) recorder_.add_picture(record.round, std::move(*counts));
+  }
   models_->regrouped(groups_->grouping(), formed.starts);
   // Groups that are formed again and again would fill a log.
   if (record.round > 1 && !groups_->event()) return;

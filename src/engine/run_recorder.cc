@@ -1,11 +1,14 @@
 #include "engine/run_recorder.h"
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "grouping/group_picture.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -27,8 +30,9 @@ std::string shown(const RoundRecord& record) {
 
 }  // namespace
 
-Status RunRecorder::begin(std::uint32_t rounds, std::uint32_t first) {
+Status RunRecorder::begin(std::uint32_t rounds, std::uint32_t first, const std::map<std::string, std::string>& keys) {
   MUSTER_ASSIGN(events_, EventWriter::open(folder_.path(), first));
+  if (!keys.empty()) (void)events_->begin_session(keys);
   progress_.begin_rounds(rounds, first);
   return {};
 }
@@ -56,6 +60,7 @@ Status RunRecorder::round(const RoundRecord& record) {
       groupings_.erase(groupings_.begin());
     }
     MUSTER_TRY(folder_.append_round(record));
+    write_picture(false);
     write_training_events(record);
     write_evaluation_events(record);
   }
@@ -103,6 +108,35 @@ void RunRecorder::write_evaluation_events(const RoundRecord& record) {
     scalar(record, fmt::format("group_accuracy/{}", g), record.group_accuracy[g]);
   }
   if (record.accuracy) (void)events_->flush();
+}
+
+bool RunRecorder::wants_picture() {
+  const std::uint64_t formed = ++formed_;
+  return events_ && std::has_single_bit(formed) && std::countr_zero(formed) % 2 == 0;
+}
+
+void RunRecorder::add_picture(std::uint32_t round, Rows<std::uint64_t> counts) {
+  write_picture(true);
+  picture_round_ = round;
+  picture_ = std::async(std::launch::async, [round, counts = std::move(counts)] {
+    const GroupPanel panel{.title = fmt::format("{} groups, round {}", counts.count(), round), .counts = counts};
+    return to_png(draw_groups(std::span(&panel, 1)));
+  });
+}
+
+void RunRecorder::write_picture(bool wait) {
+  if (!picture_.valid()) return;
+  if (!wait && picture_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  const Result<std::string> png = picture_.get();
+  if (png) (void)events_->image(picture_round_, "groups", *png);
+}
+
+void RunRecorder::finish(bool over) {
+  progress_.finish();
+  if (!events_) return;
+  write_picture(true);
+  if (over) (void)events_->end_session();
+  (void)events_->flush();
 }
 
 Status RunRecorder::amend(const RoundRecord& record, const std::string& line) {

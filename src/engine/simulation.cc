@@ -12,6 +12,7 @@
 #include "engine/saved_recipe.h"
 #include "engine/simulated_federation.h"
 #include "recipe/fit_to_data.h"
+#include "recipe/recipe_text.h"
 
 namespace muster {
 namespace {
@@ -93,7 +94,8 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     }
     // Not before all is well: a resume that is refused leaves the folder as it was.
     if (start == Start::kResumedWithSettings) MUSTER_TRY(folder.write("recipe.toml", format_recipe(recipe)));
-    MUSTER_TRY(recorder.begin(recipe.rounds, loop->state().round + 1));
+    MUSTER_ASSIGN(const auto keys, recipe_keys_of(format_recipe(recipe)));
+    MUSTER_TRY(recorder.begin(recipe.rounds, loop->state().round + 1, keys));
     recorder.say(
         fmt::format("{}; {}, {} parameters", data->summary(), recipe.model.name, federation->network().parameters()));
   }
@@ -103,7 +105,7 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
   MUSTER_ASSIGN(StopReason reason, loop->run());
   MUSTER_TRY(loop->evaluate_end(reason));
   MUSTER_TRY(loop->score_kept(reason));
-  recorder.finish();
+  recorder.finish(reason != StopReason::kInterrupted);
   RunSummary summary = summarise(recipe, *loop, *federation, oracle.get(), folder, reason, data->summary());
   const Stopwatch writing(times ? &times->records_s : nullptr);
   MUSTER_TRY(write_results(summary, *loop, *federation, to_json(data->preparation()), folder));

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -48,13 +50,65 @@ void append_fixed(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+double now_of_clock_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 // The fields of tensorflow.Event that every event has.
 ProtobufMessage event_at(std::uint32_t round) {
   ProtobufMessage event;
   // wall_time, step
-  event.float64(1, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  event.float64(1, now_of_clock_s());
   event.integer(2, round);
   return event;
+}
+
+// An Event with a Summary of this one Value.
+ProtobufMessage summary_event(std::uint32_t round, const ProtobufMessage& value) {
+  ProtobufMessage summary;
+  summary.message(1, value);
+  ProtobufMessage event = event_at(round);
+  event.message(5, summary);
+  return event;
+}
+
+// google.protobuf.Value
+ProtobufMessage typed_value(const std::string& text) {
+  ProtobufMessage value;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text == "true" || text == "false") {
+    value.integer(4, text == "true");
+  } else if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) {
+    value.float64(2, number);
+  } else {
+    value.bytes(3, text);
+  }
+  return value;
+}
+
+// What the hyperparameters plugin reads: its own message in the metadata of an empty tensor.
+ProtobufMessage hparams_event(std::string_view tag, std::uint32_t field, const ProtobufMessage& content) {
+  constexpr std::int64_t kFloat = 1;        // DT_FLOAT
+  constexpr std::int64_t kTensorClass = 2;  // DATA_CLASS_TENSOR
+  ProtobufMessage data;                     // HParamsPluginData; its version is 0, which is not written
+  data.message(field, content);
+  ProtobufMessage plugin;
+  plugin.bytes(1, "hparams");
+  plugin.bytes(2, data.wire());
+  ProtobufMessage metadata;
+  metadata.message(1, plugin);
+  metadata.integer(4, kTensorClass);
+  ProtobufMessage empty;  // a shape of one dimension of size 0
+  empty.message(2, ProtobufMessage());
+  ProtobufMessage tensor;
+  tensor.integer(1, kFloat);
+  tensor.message(2, empty);
+  ProtobufMessage value;
+  value.bytes(1, tag);
+  value.message(8, tensor);
+  value.message(9, metadata);
+  return summary_event(0, value);
 }
 
 void append_record(std::string& out, const ProtobufMessage& message) {
@@ -144,12 +198,50 @@ Status EventWriter::scalar(std::uint32_t round, std::string_view tag, double val
   ProtobufMessage point;
   point.bytes(1, tag);
   point.float32(2, static_cast<float>(value));  // simple_value
-  ProtobufMessage summary;
-  summary.message(1, point);
-  ProtobufMessage event = event_at(round);
-  event.message(5, summary);
+  return add(summary_event(round, point));
+}
+
+Status EventWriter::add(const ProtobufMessage& event) {
   append_record(file_->buffer, event);
   return file_->buffer.size() < kBufferBytes ? Status() : flush();
+}
+
+Status EventWriter::image(std::uint32_t round, std::string_view tag, std::string_view png) {
+  constexpr std::size_t kSizes = 16;  // width and height follow the signature and the first chunk's head
+  if (png.size() < kSizes + 8) return failure("a picture of {} bytes", png.size());
+  const auto size_at = [&](std::size_t at) {
+    std::int64_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<std::uint8_t>(png[at + i]);
+    return size;
+  };
+  ProtobufMessage picture;
+  picture.integer(1, size_at(kSizes + 4));  // height
+  picture.integer(2, size_at(kSizes));      // width
+  picture.integer(3, 3);                    // RGB
+  picture.bytes(4, png);
+  ProtobufMessage value;
+  value.bytes(1, tag);
+  value.message(4, picture);
+  return add(summary_event(round, value));
+}
+
+Status EventWriter::begin_session(const std::map<std::string, std::string>& keys) {
+  ProtobufMessage start;  // SessionStartInfo
+  for (const auto& [key, text] : keys) {
+    ProtobufMessage entry;
+    entry.bytes(1, key);
+    entry.message(2, typed_value(text));
+    start.message(1, entry);
+  }
+  start.float64(5, now_of_clock_s());
+  return add(hparams_event("_hparams_/session_start_info", 3, start));
+}
+
+Status EventWriter::end_session() {
+  ProtobufMessage end;  // SessionEndInfo
+  end.integer(1, 1);    // STATUS_SUCCESS
+  end.float64(2, now_of_clock_s());
+  return add(hparams_event("_hparams_/session_end_info", 4, end));
 }
 
 Status EventWriter::flush() {

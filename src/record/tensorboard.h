@@ -1,14 +1,19 @@
-// EventWriter: scalars per round in a TensorBoard event file. (round, tag, value) -> one framed Event record.
+// EventWriter: what TensorBoard shows of a run, in an event file: scalars per round, pictures, and the recipe's keys
+// for its table of hyperparameters. Each becomes one framed Event record.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace muster {
+
+class ProtobufMessage;
 
 class EventWriter {
  public:
@@ -22,6 +27,12 @@ class EventWriter {
 
   // Buffered; fails only if the buffer was full and could not be written.
   [[nodiscard]] Status scalar(std::uint32_t round, std::string_view tag, double value);
+  // A PNG file's content.
+  [[nodiscard]] Status image(std::uint32_t round, std::string_view tag, std::string_view png);
+  // The run for the hyperparameters plugin: its keys when it begins, then how it ended. A value that is a number or a
+  // truth value is written as such.
+  [[nodiscard]] Status begin_session(const std::map<std::string, std::string>& keys);
+  [[nodiscard]] Status end_session();
   // Hands the events so far to the system, so that a running TensorBoard sees them.
   [[nodiscard]] Status flush();
 
@@ -29,6 +40,7 @@ class EventWriter {
 
  private:
   struct File;
+  [[nodiscard]] Status add(const ProtobufMessage& event);
   explicit EventWriter(std::unique_ptr<File> file);
   std::unique_ptr<File> file_;
 };

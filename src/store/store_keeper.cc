@@ -60,7 +60,9 @@ void StoreKeeper::work() {
     lock.unlock();
     const double begun_s = thread_seconds();
     look();
-    pause_s = std::clamp(kPausePerLook * (thread_seconds() - begun_s), kLeastPauseS, kMostPauseS);
+    const double took_s = thread_seconds() - begun_s;
+    cpu_s_ += took_s;
+    pause_s = std::clamp(kPausePerLook * took_s, kLeastPauseS, kMostPauseS);
     lock.lock();
     if (last) return;
   }

@@ -26,6 +26,8 @@ class StoreKeeper {
 
   // Looks a last time, at what the runs have left, and stops.
   void finish();
+  // What all looks have cost, of one core. Known after finish().
+  [[nodiscard]] double cpu_s() const { return cpu_s_; }
 
  private:
   void work();
@@ -35,6 +37,7 @@ class StoreKeeper {
   const std::function<void(const std::string&)> say_;
   std::optional<Store> store_;
   std::string complaint_;  // the first; the keeper's thread's until that has ended
+  double cpu_s_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool finished_ = false;  // guarded by mutex_

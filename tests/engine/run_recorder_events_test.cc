@@ -72,6 +72,26 @@ TEST(RunRecorderEvents, EveryEventHasItsOwnNumber) {
   EXPECT_EQ(scalars(events, "cost_s"), (std::vector<float>{0, 31}));
 }
 
+TEST(RunRecorderEvents, ThePicturesOfGroupsGrowRarer) {
+  Recorded run;
+  Rows<std::uint64_t> counts(2, 3);
+  counts.row(0)[1] = 5;
+  std::vector<std::uint32_t> shown;
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    if (!run.recorder->wants_picture()) continue;
+    shown.push_back(round);
+    run.recorder->add_picture(round, counts);
+  }
+  EXPECT_EQ(shown, (std::vector<std::uint32_t>{1, 4, 16}));
+  run.recorder->finish(true);
+  const std::string events = run.events();
+  std::size_t pictures = 0;
+  for (std::size_t at = events.find("\x89PNG"); at != std::string::npos; at = events.find("\x89PNG", at + 1))
+    ++pictures;
+  EXPECT_EQ(pictures, 3u);
+  EXPECT_NE(events.find("_hparams_/session_end_info"), std::string::npos);
+}
+
 TEST(RunRecorderEvents, AGroupingIsWrittenWithItsRound) {
   Recorded run;
   const auto lines = [&] {

@@ -32,7 +32,7 @@ std::vector<std::string> shown_by(const Recipe& recipe) {
   run.options.quiet = false;
   run.recorder.emplace(*run.folder, run.options, terminal.sink());
   run.go();
-  run.recorder->finish();
+  run.recorder->finish(true);
   return terminal.writes;
 }
 

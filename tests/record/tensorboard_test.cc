@@ -3,6 +3,8 @@
 #include <cstring>
 #include <map>
 
+#include "data/canvas.h"
+#include "protobuf_fields.h"
 #include "scratch_folder.h"
 
 namespace muster {
@@ -120,6 +122,74 @@ TEST(EventWriter, WritesAWellFormedFile) {
     EXPECT_EQ(value[1], std::get<1>(wanted[i]));
     EXPECT_EQ(as<float>(value[2]), std::get<2>(wanted[i]));
   }
+}
+
+// Of the plugin's tag: the bytes of its own message.
+std::string plugin_content(const std::string& record, const std::string& tag, const std::string& plugin) {
+  auto value = fields_of(fields_of(fields_of(record)[5])[1]);
+  EXPECT_EQ(value[1], tag);
+  EXPECT_EQ(as<std::uint64_t>(fields_of(value[8])[1]), 1u) << "a tensor of floats";
+  auto metadata = fields_of(value[9]);
+  EXPECT_EQ(as<std::uint64_t>(metadata[4]), 2u) << "the class of tensors";
+  auto data = fields_of(metadata[1]);
+  EXPECT_EQ(data[1], plugin);
+  return data[2];
+}
+
+TEST(EventWriter, TellsTheTableOfHyperparametersOfTheRun) {
+  const ScratchFolder folder;
+  EventWriter writer = open(folder.path());
+  ASSERT_TRUE(writer
+                  .begin_session({{"local.learning-rate", "0.5"},
+                                  {"data.normalize", "true"},
+                                  {"model.name", "cnn"},
+                                  {"model.hidden", "[16]"},
+                                  {"budget", "inf"}})
+                  .ok());
+  ASSERT_TRUE(writer.end_session().ok());
+  ASSERT_TRUE(writer.flush().ok());
+  const auto records = records_of(slurp(writer.path()));
+  ASSERT_EQ(records.size(), 3u);
+  auto start = fields_of(plugin_content(records[1], "_hparams_/session_start_info", "hparams"));
+  std::map<std::string, std::map<std::uint64_t, std::string>> hparams;
+  double begun_s = 0;
+  for (const ProtobufField& field : protobuf_fields(start[3])) {
+    if (field.number == 5) begun_s = as<double>(field.bytes);
+    if (field.number != 1) continue;
+    auto entry = fields_of(field.bytes);
+    hparams[entry[1]] = fields_of(entry[2]);
+  }
+  EXPECT_GT(begun_s, 1.6e9);
+  ASSERT_EQ(hparams.size(), 5u);
+  EXPECT_EQ(as<double>(hparams["local.learning-rate"][2]), 0.5);
+  EXPECT_EQ(as<std::uint64_t>(hparams["data.normalize"][4]), 1u);
+  EXPECT_EQ(hparams["model.name"][3], "cnn");
+  EXPECT_EQ(hparams["model.hidden"][3], "[16]");
+  EXPECT_EQ(hparams["budget"][3], "inf") << "the plugin's numbers are finite";
+  auto end = fields_of(fields_of(plugin_content(records[2], "_hparams_/session_end_info", "hparams"))[4]);
+  EXPECT_EQ(as<std::uint64_t>(end[1]), 1u) << "a success";
+  EXPECT_GE(as<double>(end[2]), begun_s);
+}
+
+TEST(EventWriter, WritesPicturesWithTheirSize) {
+  const ScratchFolder folder;
+  EventWriter writer = open(folder.path());
+  const Drawing drawing{.width = 30, .height = 20, .draw = [](Canvas& canvas) { canvas.fill(1, 1, 5, 5, {}); }};
+  const std::string png = to_png(drawing).value();
+  ASSERT_TRUE(writer.image(7, "groups", png).ok());
+  EXPECT_FALSE(writer.image(8, "groups", "no picture").ok());
+  ASSERT_TRUE(writer.flush().ok());
+  const auto records = records_of(slurp(writer.path()));
+  ASSERT_EQ(records.size(), 2u);
+  auto event = fields_of(records[1]);
+  EXPECT_EQ(as<std::uint64_t>(event[2]), 7u);
+  auto value = fields_of(fields_of(event[5])[1]);
+  EXPECT_EQ(value[1], "groups");
+  auto picture = fields_of(value[4]);
+  EXPECT_EQ(as<std::uint64_t>(picture[1]), 20u * kPixelsPerUnit);
+  EXPECT_EQ(as<std::uint64_t>(picture[2]), 30u * kPixelsPerUnit);
+  EXPECT_EQ(as<std::uint64_t>(picture[3]), 3u);
+  EXPECT_EQ(picture[4], png);
 }
 
 TEST(EventWriter, AResumedRunSaysWhereItStarts) {
