@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "aggregate/aggregator.h"
+#include "aggregate/merge_rule.h"
 #include "base/catalogue_version.h"
 #include "base/names.h"
 
@@ -28,8 +29,20 @@ std::unique_ptr<Aggregator> weighted_mean(const AggregationOptions&, const Aggre
   return make_mean(true, sizes);
 }
 
+// Before those that keep more than one model, as the documentation has them.
+std::list<Choice> with_rules(std::list<Choice> choices) {
+  const auto keeps_more = std::ranges::find_if(choices, [](const Choice& choice) { return !choice.make; });
+  for (const MergeRuleEntry& rule : merge_rules()) {
+    choices.insert(keeps_more, {{.name = rule.name, .summary = rule.summary, .keys = rule.keys},
+                                [make = rule.make](const AggregationOptions& options, const AggregatorSizes& sizes) {
+                                  return make_rule_aggregator(make(options), sizes);
+                                }});
+  }
+  return choices;
+}
+
 std::list<Choice> built_in() {
-  return {
+  return with_rules({
       {{.name = "samples-weighted", .summary = "mean of the models, weighted by training samples (FedAvg)"},
        weighted_mean},
       {{.name = "uniform", .summary = "plain mean of the models"},
@@ -83,7 +96,7 @@ std::list<Choice> built_in() {
         .keys = {"mixing", "mixing-normalize", "shared", "start"},
         .models = ModelKeeping::kPerGroup},
        {}},
-  };
+  });
 }
 
 // A list, so that entries never move. Choices are only ever appended.

@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/merge_report.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "plan/plan.h"
 #include "solver/local_task.h"
 
 namespace muster {
@@ -23,10 +25,13 @@ struct MemberReport {
   std::uint32_t samples = 0;
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
-  double loss = 0;                   // of its last visit
-  std::optional<double> loss_after;  // likewise, where it was asked for
-  std::uint32_t visits = 0;          // how often it trained, and sent a model
-  std::uint64_t own_model = 0;       // hash of the model that stays with it, where one does
+  double loss = 0;                              // of its last visit
+  std::optional<double> loss_after;             // likewise, where it was asked for
+  std::uint32_t visits = 0;                     // how often it trained, and sent a model
+  std::uint64_t own_model = 0;                  // hash of the model that stays with it, where one does
+  FilterReason filtered = FilterReason::kNone;  // why its group left it out, the last time
+  std::uint32_t times_filtered = 0;             // of its visits
+  std::uint32_t times_clipped = 0;
 };
 
 // What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.
@@ -36,13 +41,14 @@ struct GroupUpdate {
   std::vector<float> payload;  // sum of the members' payloads; may be empty
   std::uint64_t samples = 0;   // of the members that took part
   double importance = 1;       // what one of its samples counts; see draw_corrections()
+  bool fell_back = false;      // too few members, at least once, for the rule that merges them
   std::vector<MemberReport> members;
   std::vector<Dropped> dropped;
 };
 
 // The [aggregation] section of a recipe.
 struct AggregationOptions {
-  std::string in_group = "samples-weighted";  // samples-weighted | uniform
+  std::string in_group = "samples-weighted";  // a name from in_group_choices()
   std::string global = "samples-weighted";    // a name from aggregations()
   double server_learning_rate = 1;
   double beta1 = 0.9;
@@ -54,6 +60,11 @@ struct AggregationOptions {
   std::vector<std::string> shared;      // none: parts of the model that are one for all groups
   std::string start = "shared";         // none: where models of groups formed by an event begin: shared | members
   std::optional<std::uint32_t> window;  // slots: rounds between averages; not set: as many as there are groups
+  // Of the rules that see all models at once (aggregate/merge_rule.h), in a group or across groups.
+  double trim = 0.2;           // trimmed-mean: share of the models taken away at either end
+  Amount attackers{0.2};       // krum, multi-krum: of the models, at most
+  std::optional<double> clip;  // norm-clip: longest change; not set: the median of their lengths
+  double noise = 1e-3;         // flame: deviation of the noise, as a share of the median length
 };
 
 // A mean of vectors with weights, in double, in the order of add().
@@ -84,6 +95,9 @@ class Aggregator {
   // Writes the next model. With no usable update the model stays as it was.
   virtual void finish(std::span<float> model) = 0;
 
+  // What the last finish() did with the updates that had members, in the order of add(); null for rules that take all.
+  [[nodiscard]] virtual const MergeReport* report() const { return nullptr; }
+
   // What clients receive besides the model, one entry per trained parameter; empty = nothing yet (zero).
   [[nodiscard]] virtual std::span<const float> broadcast() const { return {}; }
 
@@ -105,6 +119,7 @@ struct AggregatorSizes {
   std::uint32_t clients = 0;  // of the whole federation
   double alpha = 0;           // of the dynamic objective
   SmoothedRange smoothed = {};
+  std::uint64_t seed = 1;  // of the run, for rules that add noise
 };
 
 // Whose models a run keeps.
@@ -171,5 +186,10 @@ std::unique_ptr<Aggregator> make_dynamic_server(const AggregatorSizes& sizes);
 std::unique_ptr<Aggregator> make_smoothed(std::unique_ptr<Aggregator> inside, const SmoothedRange& range);
 enum class ModelNorm { kL1, kL2 };
 std::unique_ptr<Aggregator> make_inverse_distance(ModelNorm norm, const AggregatorSizes& sizes);
+class MergeRule;
+struct PrivacyOptions;
+std::unique_ptr<Aggregator> make_private_sum(std::unique_ptr<Aggregator> inside, const PrivacyOptions& options,
+                                             const AggregatorSizes& sizes);
+std::unique_ptr<Aggregator> make_rule_aggregator(std::unique_ptr<MergeRule> rule, const AggregatorSizes& sizes);
 
 }  // namespace muster

@@ -24,6 +24,7 @@ class Smoothed final : public Aggregator {
       now[i] = static_cast<float>(double{now[i]} + range_.keep * (double{before_[i]} - double{now[i]}));
     }
   }
+  const MergeReport* report() const override { return inside_->report(); }
   std::span<const float> broadcast() const override { return inside_->broadcast(); }
   std::map<std::string, std::vector<double>> save() const override { return inside_->save(); }
   Status restore(const std::map<std::string, std::vector<double>>& state) override { return inside_->restore(state); }

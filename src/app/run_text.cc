@@ -23,7 +23,7 @@ std::string ending(const RunSummary& s) {
     case StopReason::kTarget:
       return fmt::format("stopped after round {}: target accuracy reached", s.rounds);
     case StopReason::kBudget:
-      return fmt::format("stopped after round {}: budget spent", s.rounds);
+      return fmt::format("stopped after round {}: {}budget spent", s.rounds, s.privacy_spent ? "privacy " : "");
     case StopReason::kPatience:
       return fmt::format("stopped after round {}: validation accuracy no longer rises", s.rounds);
     case StopReason::kDiverged:
@@ -105,6 +105,12 @@ void print_summary(const RunSummary& s) {
   fmt::print("{}: {}, {}\n", s.run, counted(s.clients, "client"), ending(s));
   fmt::print("  accuracy   {}\n", accuracy_line(s));
   print_figures(s);
+  if (s.epsilon) fmt::print("  privacy    epsilon {:.3f} at delta {:g}, of each client\n", *s.epsilon, s.delta);
+  if (s.attack) {
+    fmt::print("  attack     {} by {}: {}\n", s.attack->kind, counted(s.attack->clients.size(), "client"),
+               s.attack->success ? "succeeds with " + percent(s.attack->success) + " of its samples"
+                                 : std::string("its success is not measured"));
+  }
   if (s.target_accuracy) {
     fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
                s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));

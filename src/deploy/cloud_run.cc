@@ -80,7 +80,7 @@ class CloudNetwork final : public RoundObserver {
     if (!own_) clients_ = std::make_unique<RemoteClients>(simulated_admission(count), events());
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+                  make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
     MUSTER_TRY(ledger_.begin(folder, run.welcome, recipe, count));
     auto federation = std::make_unique<EdgeFederation>(
@@ -248,6 +248,16 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
     MUSTER_ASSIGN(const RunFolder folder, RunFolder::open(simulation.out, options.resume));
     resumed = folder.path();
     MUSTER_ASSIGN(recipe, load_recipe((resumed / "recipe.toml").string()));
+  }
+  if (recipe.attack.kind != AttackOptions{}.kind) {
+    return usage_error("attack.kind: \"{}\" is for simulations, and real clients are not asked to attack; want none",
+                       recipe.attack.kind);
+  }
+  if (recipe.dp.on()) {
+    return usage_error(
+        "dp.clip: {}, but its noise comes from the recipe's seed, which the clients of a deployment know, so it would "
+        "hide nothing from them; simulate the run",
+        *recipe.dp.clip);
   }
   if (held_by_clients(recipe.data)) MUSTER_TRY(check_recipe(recipe));
   CloudNetwork network(options, page, ledger, simulation.times);

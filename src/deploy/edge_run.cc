@@ -42,7 +42,7 @@ Answerer::Options edge_answers(RemoteClients& clients, SayNote say) {
   answers.begin = [&clients](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+                  make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
     if (welcome.preparation().empty()) clients.set_how_to_read(std::nullopt);
     clients.begin({.welcome = welcome, .most_values = welcome.most_values()});
     return make_relay(clients, std::move(trainer));

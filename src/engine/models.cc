@@ -8,7 +8,9 @@ AggregatorSizes aggregator_sizes(const Recipe& recipe, const Network& network, s
   AggregatorSizes sizes{.parameters = network.parameters(),
                         .size = network.size(),
                         .clients = clients,
-                        .alpha = recipe.local.objective.alpha};
+                        .alpha = recipe.local.objective.alpha,
+                        .smoothed = {},
+                        .seed = recipe.seed};
   if (const auto fusion = fusion_of(recipe.local.objective); fusion && *fusion != Fusion::kConv) {
     const ParameterRange shares = network.fusion();
     sizes.smoothed = {shares.offset, shares.size, recipe.local.objective.share_smoothing};
@@ -40,6 +42,7 @@ Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const Aggregat
                             std::move(initial));
   }
   MUSTER_ASSIGN(std::unique_ptr<Aggregator> aggregator, make_aggregator(recipe.aggregation, sizes));
+  if (recipe.dp.on()) aggregator = make_private_sum(std::move(aggregator), recipe.dp, sizes);
   return make_shared_model(std::move(aggregator), std::move(initial));
 }
 

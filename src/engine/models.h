@@ -29,6 +29,8 @@ class Models {
   virtual void add(GroupUpdate& update, std::size_t index) = 0;
   virtual void finish() = 0;
 
+  // What finish() did with the groups' updates, where a rule may leave some out: see Aggregator::report().
+  [[nodiscard]] virtual const MergeReport* report() const { return nullptr; }
   // What is sent to clients besides the model.
   [[nodiscard]] virtual std::span<const float> broadcast() const { return {}; }
   // True if every client keeps its own model, in its own state.

@@ -20,7 +20,8 @@ std::vector<std::uint32_t> judged_of(std::uint32_t count, std::uint64_t seed) {
 
 }  // namespace
 
-Oracle::Oracle(const FederatedData& data, std::uint64_t seed) : data_(data), seed_(seed) {
+Oracle::Oracle(const FederatedData& data, std::uint64_t seed, std::shared_ptr<const Attackers> attackers)
+    : data_(data), attackers_(std::move(attackers)), seed_(seed) {
   for (std::uint32_t k = 0; k < data.clients(); ++k) {
     const std::optional<std::uint32_t> cluster = data.planted_cluster({k});
     if (!cluster) {

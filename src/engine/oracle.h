@@ -1,20 +1,22 @@
-// Oracle: what only a simulation can know of its clients: their true labels and planted clusters. It goes into the
-// record and nowhere else: no decision may ask it, and a deployed run has none.
+// Oracle: what only a simulation can know of its clients: their true labels, planted clusters, and who attacks. It goes
+// into the record and nowhere else: no decision may ask it, and a deployed run has none.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/rows.h"
 #include "data/federated_data.h"
 #include "engine/client_distances.h"
 #include "grouping/quality.h"
+#include "solver/attack.h"
 
 namespace muster {
 
 class Oracle {
  public:
-  // `data` is borrowed.
-  Oracle(const FederatedData& data, std::uint64_t seed);
+  // `data` is borrowed. `attackers`: null where all clients are honest.
+  Oracle(const FederatedData& data, std::uint64_t seed, std::shared_ptr<const Attackers> attackers = nullptr);
 
   struct Judgement {
     GroupQuality quality;
@@ -37,8 +39,12 @@ class Oracle {
   // Not set where the data have no clusters.
   [[nodiscard]] std::optional<Contrast> contrast(const ClientDistances& distances) const;
 
+  // Who is malicious, and what they do; null where all clients are honest.
+  [[nodiscard]] const Attackers* attackers() const { return attackers_.get(); }
+
  private:
   const FederatedData& data_;
+  std::shared_ptr<const Attackers> attackers_;
   std::uint64_t seed_;
   std::vector<std::uint32_t> clusters_;  // of each client; empty if none are planted
   mutable std::optional<GroupQuality> client_quality_;

@@ -215,7 +215,7 @@ Result<std::unique_ptr<RankFederation>> RankRun::federation(const Recipe& recipe
   MUSTER_ASSIGN(std::vector<std::uint32_t> threads, wait_until_ready(ranks_, threads_, notes_));
   MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
   MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+                make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
   auto made = std::make_unique<RankFederation>(std::move(local), std::move(profile), std::move(trainer), ranks_,
                                                std::move(threads));
   if (times_) made->set_times(*times_);

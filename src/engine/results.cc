@@ -1,5 +1,6 @@
 #include "engine/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -10,7 +11,8 @@
 namespace muster {
 namespace {
 
-Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolder& folder) {
+Status write_clients(const RoundLoop& loop, const Roster& roster, std::span<const ClientId> malicious,
+                     const RunFolder& folder) {
   const std::span<const float> accuracy = loop.client_accuracy();
   const std::vector<GroupId> group_of = groups_of_clients(loop.groups().grouping(), roster.clients());
   return folder.write_clients(roster.clients(), [&](std::uint32_t k, std::string& text) {
@@ -20,7 +22,8 @@ Status write_clients(const RoundLoop& loop, const Roster& roster, const RunFolde
     if (group_of[k] != kNoGroup) fmt::format_to(out, "{}", group_of[k].value);
     fmt::format_to(out, ",{},{},", tally.trained, tally.dropped);
     if (!accuracy.empty() && !std::isnan(accuracy[k])) fmt::format_to(out, "{:.6g}", accuracy[k]);
-    fmt::format_to(out, ",{}", roster.test_samples({k}));
+    fmt::format_to(out, ",{},{},{:d}", roster.test_samples({k}), tally.filtered,
+                   std::ranges::binary_search(malicious, ClientId{k}));
   });
 }
 
@@ -99,6 +102,16 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
     summary.validation_best = best->validation_accuracy();
     summary.validation_best_round = best->round();
   }
+  if (const PrivacyBudget* const privacy = loop.privacy()) {
+    summary.epsilon = privacy->epsilon();
+    summary.delta = recipe.dp.delta;
+    summary.privacy_spent = privacy->spent();
+  }
+  if (const Attackers* const attackers = oracle ? oracle->attackers() : nullptr) {
+    summary.attack = {.kind = recipe.attack.kind,
+                      .clients = {attackers->clients().begin(), attackers->clients().end()},
+                      .success = loop.attack_success()};
+  }
   summary.sites = loop.final_figures().sites;
   summary.metrics = loop.final_figures().metrics;
   return summary;
@@ -107,7 +120,9 @@ RunSummary summarise(const Recipe& recipe, const RoundLoop& loop, const Federati
 Status write_results(RunSummary& summary, const RoundLoop& loop, const Federation& federation,
                      const std::string& preparation, const RunFolder& folder) {
   MUSTER_TRY(folder.write("preparation.json", preparation + "\n"));
-  MUSTER_TRY(write_clients(loop, federation.roster(), folder));
+  MUSTER_TRY(write_clients(
+      loop, federation.roster(),
+      summary.attack ? std::span<const ClientId>(summary.attack->clients) : std::span<const ClientId>(), folder));
   if (!loop.models().in_clients()) {
     MUSTER_TRY(write_weights(summary, loop.models(), federation.network(), preparation));
   }

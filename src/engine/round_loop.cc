@@ -43,7 +43,7 @@ Result<StopReason> RoundLoop::run() {
 
 Status RoundLoop::next_round() {
   const double begun_s = now_s();
-  RoundRecord record{.round = state_.round + 1};
+  RoundRecord record{.round = state_.round + 1, .attacked = attackers_ != nullptr};
   recorder_.begin_round(record.round);
   MUSTER_TRY(form_groups(record));
   MUSTER_ASSIGN(RoundPlan plan, draw(record));
@@ -110,7 +110,8 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
   RoundCall call{.round = plan.round,
                  .broadcast = models_->broadcast(),
                  .own_models = models_->in_clients(),
-                 .enough_groups = plan.enough_groups};
+                 .enough_groups = plan.enough_groups,
+                 .parameters = federation_.network().parameters()};
   RoundTasks round{.round = plan.round};
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const std::span<const float> start = models_->start(plan.groups[i], i);
@@ -122,14 +123,15 @@ Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
                            .enough = plan.enough.empty() ? 0 : plan.enough[i]});
     if (known == call.models.end()) call.models.push_back(start);
   }
+  const Grouping& grouping = groups_->grouping();
+  const auto idle = static_cast<std::uint32_t>(grouping.idle().size());
+  if (privacy_) privacy_->set_drawn_from(federation_.roster().clients() - idle);
   bool members = false;
   for (RoundObserver* const observer : observers_) {
     observer->prepare(round);
     call.measure = call.measure || observer->wants_losses(plan.round);
     members = members || observer->wants_members(plan.round);
   }
-  const Grouping& grouping = groups_->grouping();
-  const auto idle = static_cast<std::uint32_t>(grouping.idle().size());
   cost_.set_round(federation_.roster().clients() - idle, grouping.count(), call.broadcast.size());
   std::vector<double> importance(round.tasks.size(), 1.0);
   if (corrects_draw(recipe_.aggregation.global)) {
@@ -231,6 +233,7 @@ Status RoundLoop::conclude(RoundRecord record) {
 std::optional<StopReason> RoundLoop::stop_reason() const {
   const std::optional<StopReason> reason = state_.stop_reason(recipe_);
   if (reason && reason != StopReason::kRounds) return reason;
+  if (!reason && privacy_ && privacy_->spent()) return StopReason::kBudget;
   return best_ && best_->out_of_patience() ? StopReason::kPatience : reason;
 }
 
@@ -239,7 +242,7 @@ std::optional<StopReason> RoundLoop::stop_reason() const {
 // saved first.
 bool RoundLoop::may_wait(const RoundRecord& record) const {
   const bool kept = models_->per_group() || keeps_parts_in_clients(recipe_);
-  return !recipe_.target_accuracy && !best_ && !kept && record.round % recipe_.checkpoint_every != 0 &&
+  return !recipe_.target_accuracy && !best_ && !kept && !attackers_ && record.round % recipe_.checkpoint_every != 0 &&
          !stop_reason() && !interrupted();
 }
 
@@ -257,9 +260,20 @@ Status RoundLoop::enter(const EvaluationResult& result, RoundRecord& record) {
   state_.totals.eval_s += result.seconds + result.beside_training_s;
   state_.totals.train_s -= result.beside_training_s;
   MUSTER_TRY(validate(record));
+  MUSTER_ASSIGN(record.attack_success, measure_attack(record.round));
   state_.add_evaluation(recipe_, record);
   keep_if_best(record);
   return complete(record);
+}
+
+// What becomes of the samples that the attack is after. It goes into the record, and decides nothing.
+Result<std::optional<double>> RoundLoop::measure_attack(std::uint32_t round) {
+  if (!attackers_ || !evaluation_->tests()) return std::optional<double>();
+  MUSTER_ASSIGN(const EvaluationResult result,
+                federation_.evaluate(evaluation_->attack_request(*models_, groups_->grouping(), round,
+                                                                 attackers_->attack().trigger() != nullptr)));
+  state_.totals.eval_s += result.seconds;
+  return attackers_->attack().success(evaluation_->predictions(result));
 }
 
 // The models of the round that has just been tested, on validation samples.

@@ -11,9 +11,11 @@
 #include "engine/cost_meter.h"
 #include "engine/groups.h"
 #include "engine/loss_history.h"
+#include "engine/merge_watch.h"
 #include "engine/models.h"
 #include "engine/observed_round.h"
 #include "engine/participation.h"
+#include "engine/privacy_budget.h"
 #include "engine/run_evaluation.h"
 #include "engine/run_recorder.h"
 #include "engine/run_state.h"
@@ -46,7 +48,11 @@ class RoundLoop {
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Models& models() const { return *models_; }
   [[nodiscard]] const Groups& groups() const { return *groups_; }
-  [[nodiscard]] ClientTally tally(ClientId client) const { return participation_.tally(client); }
+  [[nodiscard]] ClientTally tally(ClientId client) const;
+  // Null where the run is not private.
+  [[nodiscard]] const PrivacyBudget* privacy() const { return privacy_.get(); }
+  // How far the attack succeeds with the models that the run leaves; not set where there is none to measure.
+  [[nodiscard]] std::optional<double> attack_success() const { return attack_success_; }
   [[nodiscard]] std::span<const float> client_accuracy() const { return evaluation_->client_accuracy(); }
   // Null where there are no validation samples.
   [[nodiscard]] const BestRound* best() const { return best_.get(); }
@@ -64,6 +70,7 @@ class RoundLoop {
             const SimulationOptions& options);
   [[nodiscard]] double* timed(double RunTimes::*seconds) const;
   void add_observers();
+  Status make_private();
 
   Status next_round();
   Status form_groups(RoundRecord& record);
@@ -79,6 +86,7 @@ class RoundLoop {
   Status settle();
   Status enter(const EvaluationResult& result, RoundRecord& record);
   Status validate(RoundRecord& record);
+  Result<std::optional<double>> measure_attack(std::uint32_t round);
   void keep_if_best(const RoundRecord& record);
   Status go_back_to(const Checkpoint& kept);
   Status complete(const RoundRecord& record);
@@ -90,6 +98,7 @@ class RoundLoop {
   RunFolder& folder_;
   RunRecorder& recorder_;
   const SimulationOptions& options_;
+  const Attackers* attackers_ = nullptr;  // of the oracle: measured, and recorded
 
   std::unique_ptr<Groups> groups_;
   std::unique_ptr<Models> models_;
@@ -99,6 +108,7 @@ class RoundLoop {
   std::string initial_model_;
   std::optional<std::uint32_t> kept_round_;
   RunEvaluation::Final final_;
+  std::optional<double> attack_success_;
   std::string last_line_;                  // of rounds.jsonl, as the round left it
   std::optional<RoundRecord> waiting_;     // the round whose evaluation goes on beside the next one's training
   std::optional<std::uint64_t> end_hash_;  // of an evaluation at the end that belongs to no round
@@ -108,6 +118,8 @@ class RoundLoop {
   std::vector<RoundObserver*> observers_;
   Participation participation_;
   CostMeter cost_;
+  std::unique_ptr<MergeWatch> merges_;  // where a rule may leave models out
+  std::unique_ptr<PrivacyBudget> privacy_;
   std::unique_ptr<LossHistory> losses_;
   std::unique_ptr<AdaptiveEpochs> adaptive_;
   std::unique_ptr<ObservedRound> observed_;

@@ -44,6 +44,7 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
                                                    RunFolder& folder, RunRecorder& recorder,
                                                    const SimulationOptions& options) {
   std::unique_ptr<RoundLoop> made(new RoundLoop(recipe, federation, folder, recorder, options));
+  if (oracle) made->attackers_ = oracle->attackers();
   const Network& network = federation.network();
   MUSTER_ASSIGN(made->groups_, Groups::make(recipe, federation, oracle, folder.path() / "sent"));
   made->groups_->watch_profiles([&recorder](std::size_t answered, std::size_t asked) {
@@ -67,12 +68,42 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   MUSTER_ASSIGN(const std::unique_ptr<Objective> objective, make_objective(recipe.local.objective));
   MUSTER_ASSIGN(const SentValues sent, sent_values(recipe.local, network, objective->has_payload()));
   made->cost_ = CostMeter(cost_setting(recipe, federation, *objective, sent));
+  if (recipe.dp.on()) MUSTER_TRY(made->make_private());
   made->add_observers();
   return made;
 }
 
+// Noise on told labels hides one sample; of a client that has n it hides all with n times the epsilon.
+Status RoundLoop::make_private() {
+  const Network& network = federation_.network();
+  if (network.size() != network.parameters()) {
+    return usage_error(
+        "dp.clip: {}, but {} running statistics of batch normalisation are sent beside the trained parameters, and "
+        "nothing hides those; want model.norm = \"group\" or another model",
+        *recipe_.dp.clip, network.size() - network.parameters());
+  }
+  const Roster& roster = federation_.roster();
+  double told = 0;
+  if (const std::optional<double> epsilon = federation_.profile_kind().epsilon()) {
+    for (std::uint32_t k = 0; k < roster.clients(); ++k) {
+      told = std::max(told, *epsilon * roster.train_samples({k}));
+    }
+  }
+  const bool uniform = !recipe_.plan.sample_groups && recipe_.plan.sampling == PlanOptions{}.sampling;
+  privacy_ = std::make_unique<PrivacyBudget>(recipe_.dp, told, !uniform);
+  const std::uint32_t clients = roster.clients();
+  const std::uint32_t drawn = recipe_.plan.sample_clients.of(clients);
+  return privacy_->check_first(static_cast<double>(drawn) / clients);
+}
+
 void RoundLoop::add_observers() {
   observers_ = {&participation_, &cost_};
+  const InGroupEntry* const in_group = find_in_group(recipe_.aggregation.in_group);
+  if ((in_group && in_group->judges) || models_->report()) {
+    merges_ = std::make_unique<MergeWatch>(federation_.roster().clients());
+    observers_.push_back(merges_.get());
+  }
+  if (privacy_) observers_.push_back(privacy_.get());
   if (groups_->sent()) observers_.push_back(groups_->sent());
   const RegroupEvent* const event = groups_->event();
   if (recipe_.local.adapt_epochs || (event && event->needs_losses())) {
@@ -95,6 +126,12 @@ void RoundLoop::add_observers() {
   observers_.insert(observers_.end(), options_.observers.begin(), options_.observers.end());
 }
 
+ClientTally RoundLoop::tally(ClientId client) const {
+  ClientTally tally = participation_.tally(client);
+  if (merges_) tally.filtered = merges_->filtered(client);
+  return tally;
+}
+
 double* RoundLoop::timed(double RunTimes::*seconds) const {
   return options_.times ? &(options_.times->*seconds) : nullptr;
 }
@@ -114,6 +151,8 @@ Status RoundLoop::evaluate_end(StopReason& reason) {
   evaluation_->enter(result, record);
   state_.totals.eval_s += result.seconds;
   MUSTER_TRY(validate(record));
+  MUSTER_ASSIGN(record.attack_success, measure_attack(record.round));
+  record.attacked = attackers_ != nullptr;
   state_.add_evaluation(recipe_, record);
   keep_if_best(record);
   if (reason == StopReason::kRounds && state_.diverged_round > 0) reason = StopReason::kDiverged;
@@ -141,6 +180,7 @@ Status RoundLoop::score_kept(StopReason reason) {
   MUSTER_ASSIGN(const EvaluationResult result, federation_.evaluate(std::move(request)));
   state_.totals.eval_s += result.seconds;
   final_ = evaluation_->enter_final(result);
+  MUSTER_ASSIGN(attack_success_, measure_attack(*kept_round_));
   return {};
 }
 

@@ -106,7 +106,7 @@ Result<std::unique_ptr<RunEvaluation>> RunEvaluation::make(const EvaluationOptio
 }
 
 std::uint32_t RunEvaluation::samples_of(const Asked& asked, ClientId client) const {
-  return asked.held_out == HeldOut::kTest ? roster_.test_samples(client) : roster_.validation_samples(client);
+  return asked.held_out == HeldOut::kValidation ? roster_.validation_samples(client) : roster_.test_samples(client);
 }
 
 std::uint64_t RunEvaluation::samples_of(const Asked& asked) const {
@@ -229,6 +229,18 @@ void RunEvaluation::enter(const EvaluationResult& result, RoundRecord& record) {
   if (has(metrics_, "auc")) record.metrics.auc = tally.auc();
   if (has(metrics_, "per-class")) record.metrics.classes = tally.classes(roster_);
   if (has(metrics_, "confusion")) record.metrics.confusion = tally.confusion();
+}
+
+EvaluationRequest RunEvaluation::attack_request(const Models& models, const Grouping& grouping, std::uint32_t round,
+                                                bool triggered) {
+  Asked asked = tests_;
+  if (triggered) asked.held_out = HeldOut::kTriggered;
+  if (asked.global) asked.clients.clear();
+  return request_of(asked, {.predictions = true}, models, grouping, round);
+}
+
+std::vector<PredictionCount> RunEvaluation::predictions(const EvaluationResult& result) const {
+  return (result.global ? *result.global : sum_of_clients(result)).predictions.counts;
 }
 
 void RunEvaluation::enter_validation(const EvaluationResult& result, RoundRecord& record) {

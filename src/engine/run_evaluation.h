@@ -42,6 +42,13 @@ class RunEvaluation {
                                                      std::uint32_t round);
   void enter_validation(const EvaluationResult& result, RoundRecord& record);
 
+  [[nodiscard]] bool tests() const { return tests_.any(); }
+  // The same models on the test samples again, as an attack changes them or as they are, and what they were taken for:
+  // by the server where it is asked, else by the clients. Precondition: tests().
+  [[nodiscard]] EvaluationRequest attack_request(const Models& models, const Grouping& grouping, std::uint32_t round,
+                                                 bool triggered);
+  [[nodiscard]] std::vector<PredictionCount> predictions(const EvaluationResult& result) const;
+
   // The models that the run leaves, of `round`: with all details, and on the tests of every client, or of those that
   // rounds ask. Where there is nothing to ask, request.global and request.clients are empty.
   [[nodiscard]] EvaluationRequest final_request(const Models& models, const Grouping& grouping, std::uint32_t round);

@@ -20,6 +20,7 @@ constexpr std::size_t kShownGroups = 64;  // more curves nobody tells apart
 std::string shown(const RoundRecord& record) {
   std::string text = record.accuracy ? fmt::format("accuracy {:.4f} loss {:.4f}", *record.accuracy, *record.loss)
                                      : fmt::format("train loss {:.4f}", record.train_loss.value_or(NAN));
+  if (record.attack_success) text += fmt::format(" attack {:.4f}", *record.attack_success);
   if (record.groups_formed > 1 && record.group_size_max > 1) {
     text += fmt::format("  {} of {} groups", record.groups, record.groups_formed);
     if (record.models > 1) text += fmt::format(", {} models", record.models);
@@ -80,6 +81,8 @@ void RunRecorder::write_training_events(const RoundRecord& record) {
   scalar(record, "loss_variance", record.loss_variance);
   if (record.epochs) scalar(record, "epochs_mean", record.epochs->mean);
   scalar(record, "participants", record.participants);
+  scalar(record, "epsilon", record.epsilon);
+  if (record.merge) scalar(record, "filtered", static_cast<double>(record.merge->filtered.size()));
   scalar(record, "groups", record.groups_formed);
   scalar(record, "idle", record.idle);
   scalar(record, "models", record.models);
@@ -92,6 +95,7 @@ void RunRecorder::write_evaluation_events(const RoundRecord& record) {
   scalar(record, "accuracy", record.accuracy);
   scalar(record, "loss", record.loss);
   scalar(record, "client_accuracy", record.client_accuracy);
+  scalar(record, "attack_success", record.attack_success);
   scalar(record, "macro_f1", record.metrics.macro_f1);
   scalar(record, "auc", record.metrics.auc);
   scalar(record, "validation_accuracy", record.validation_accuracy);
@@ -152,7 +156,8 @@ Result<std::string> with_evaluation(const std::string& line, const RoundRecord& 
   if (!json.is_object()) return failure("the record of round {} is broken", record.round);
   // What only an evaluation enters is there where there was one; accuracy and loss are always there, at least as null.
   for (const auto& [field, value] : evaluated.items()) {
-    if (!json.contains(field) || field == "accuracy" || field == "loss") json[field] = value;
+    const bool known = json.contains(field) && field != "accuracy" && field != "loss" && field != "attack_success";
+    if (!known) json[field] = value;
   }
   return json_text(json);
 }

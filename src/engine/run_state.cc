@@ -70,6 +70,17 @@ void RunState::sign(const RoundRecord& record) {
     hasher.add(bits(*record.validation_accuracy));
     hasher.add(bits(record.validation_loss.value_or(0)));
   }
+  if (record.merge) {
+    for (const FilteredRecord& filtered : record.merge->filtered) {
+      hasher.add(std::uint64_t{filtered.client ? filtered.client->value + 1 : 0} << 32 |
+                 (filtered.group ? filtered.group->value + 1 : 0));
+      hasher.add(static_cast<std::uint64_t>(filtered.reason));
+    }
+    hasher.add(record.merge->clipped);
+    for (const auto& group : record.merge->fell_back) hasher.add(group ? group->value + 1 : 0);
+  }
+  if (record.attack_success) hasher.add(bits(*record.attack_success));
+  if (record.epsilon) hasher.add(bits(*record.epsilon));
   chain = hasher.digest();
 }
 

@@ -14,6 +14,7 @@ class SharedModel final : public Models {
   std::span<const float> start(GroupId, std::size_t) const override { return model_; }
   void add(GroupUpdate& update, std::size_t) override { aggregator_->add(update); }
   void finish() override { aggregator_->finish(model_); }
+  const MergeReport* report() const override { return aggregator_->report(); }
   std::span<const float> broadcast() const override { return aggregator_->broadcast(); }
   std::uint32_t count() const override { return 1; }
   std::span<const float> shared() const override { return model_; }

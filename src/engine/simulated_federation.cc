@@ -22,6 +22,8 @@ Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe&
                                                                    const std::filesystem::path& states) {
   MUSTER_ASSIGN(std::shared_ptr<const Network> network,
                 make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
+  MUSTER_ASSIGN(std::shared_ptr<const Attackers> attackers,
+                make_attackers(recipe.attack, data.clients(), data.shape(), data.classes(), recipe.seed));
   return LocalFederation::make(
       data, network,
       {.threads = threads,
@@ -31,9 +33,11 @@ Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe&
        .augmentation = augmentation_of(recipe.data),
        .faults = recipe.faults,
        .training = recipe.training,
-       .in_group = recipe.aggregation.in_group,
+       .aggregation = recipe.aggregation,
+       .privacy = recipe.dp,
        .profile = recipe.profile,
        .states = {.folder = states, .memory_limit_bytes = std::uint64_t{recipe.local.state_limit_mb} << 20},
+       .attackers = std::move(attackers),
        .late = late_clients(recipe, data.clients()),
        .late_round = recipe.newcomers.round.value_or(1)});
 }

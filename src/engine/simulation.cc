@@ -86,7 +86,11 @@ Result<RunSummary> run_in(RunFolder folder, Recipe recipe, const SimulationOptio
     if (ranks) {
       for (const std::string& note : ranks->notes()) recorder.say("note: " + note);
     }
-    if (options.knows_samples) oracle = std::make_unique<Oracle>(*data, recipe.seed);
+    if (options.knows_samples) {
+      MUSTER_ASSIGN(std::shared_ptr<const Attackers> attackers,
+                    make_attackers(recipe.attack, data->clients(), data->shape(), data->classes(), recipe.seed));
+      oracle = std::make_unique<Oracle>(*data, recipe.seed, std::move(attackers));
+    }
     MUSTER_ASSIGN(loop, RoundLoop::make(recipe, *federation, oracle.get(), folder, recorder, options));
     if (start != Start::kAnew) {
       MUSTER_TRY(loop->load_checkpoint());

@@ -109,18 +109,16 @@ class ServedEvaluation final : public ServedCall {
     const auto count = in.take<std::uint64_t>();
     const ReceivedModels::Model model = models.take(in, federation_.network().size());
     MUSTER_TRY(in.finish("samples to evaluate"));
-    SampleView view =
-        request_.held_out == HeldOut::kTest ? federation_.data().global_test() : federation_.data().global_validation();
-    if (first > view.size() || count > view.size() - first || !usable(model)) {
+    const std::size_t samples = federation_.solver(0).global_samples(request_.held_out).size();
+    if (first > samples || count > samples - first || !usable(model)) {
       return failure("samples to evaluate are malformed");
     }
-    view.rows = view.rows.subspan(first, count);
-    return Unit([this, view, model](std::uint32_t worker, ParcelWriter& answer) -> Status {
+    return Unit([this, first, count, model](std::uint32_t worker, ParcelWriter& answer) -> Status {
       double seconds = 0;
       {
         const Stopwatch watch(&seconds);
-        const Evaluation told =
-            federation_.solver(worker).evaluate(*model.values, view, model.number, request_.global_details);
+        const Evaluation told = federation_.solver(worker).evaluate_global(
+            *model.values, request_.held_out, first, count, model.number, request_.global_details);
         put_evaluation(told, answer);
       }
       answer.put(seconds);
@@ -186,7 +184,7 @@ std::unique_ptr<RankCall> make_evaluate_call(LocalFederation& federation) {
 
 Result<std::unique_ptr<ServedCall>> serve_evaluate(LocalFederation& federation, ParcelReader& in) {
   EvaluationRequest request;
-  request.held_out = static_cast<HeldOut>(in.take_below<std::uint8_t>(2));
+  request.held_out = static_cast<HeldOut>(in.take_below<std::uint8_t>(3));
   request.round = in.take<std::uint32_t>();
   request.own_models = in.take_flag();
   request.global_details = take_details(in);

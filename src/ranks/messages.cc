@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kNotNeeded) + 1;
 // The least that one of them takes, so that a count can be checked before anything is made room for.
 constexpr std::size_t kDroppedBytes = 5;
-constexpr std::size_t kReportBytes = 53;
+constexpr std::size_t kReportBytes = 62;
 
 void put_report(const MemberReport& report, ParcelWriter& out) {
   out.put(report.client);
@@ -20,6 +20,9 @@ void put_report(const MemberReport& report, ParcelWriter& out) {
   out.put(report.loss_after);
   out.put(report.visits);
   out.put(report.own_model);
+  out.put(static_cast<std::uint8_t>(report.filtered));
+  out.put(report.times_filtered);
+  out.put(report.times_clipped);
 }
 
 MemberReport take_report(ParcelReader& in) {
@@ -32,6 +35,9 @@ MemberReport take_report(ParcelReader& in) {
   report.loss_after = in.take_optional();
   report.visits = in.take<std::uint32_t>();
   report.own_model = in.take<std::uint64_t>();
+  report.filtered = static_cast<FilterReason>(in.take_below<std::uint8_t>(kFilterReasons));
+  report.times_filtered = in.take<std::uint32_t>();
+  report.times_clipped = in.take<std::uint32_t>();
   return report;
 }
 
@@ -64,6 +70,7 @@ Dropped take_dropped(ParcelReader& in) {
 void put_update(GroupUpdate update, ParcelWriter& out) {
   out.put(update.group);
   out.put(update.samples);
+  out.put(static_cast<std::uint8_t>(update.fell_back));
   out.put(std::uint64_t{update.members.size()});
   for (const MemberReport& report : update.members) put_report(report, out);
   out.put(std::uint64_t{update.dropped.size()});
@@ -77,6 +84,7 @@ GroupUpdate take_update(ParcelReader& in, std::size_t most) {
   GroupUpdate update;
   update.group = in.take<GroupId>();
   update.samples = in.take<std::uint64_t>();
+  update.fell_back = in.take_flag();
   update.members.resize(in.take_count(kReportBytes));
   for (MemberReport& report : update.members) report = take_report(in);
   update.dropped.resize(in.take_count(kDroppedBytes));

@@ -171,6 +171,7 @@ std::unique_ptr<RankCall> make_train_call(LocalFederation& federation, const Rou
 
 Result<std::unique_ptr<ServedCall>> serve_train(LocalFederation& federation, ReceivedModels& models, ParcelReader& in) {
   RoundCall call;
+  call.parameters = federation.network().parameters();
   call.round = in.take<std::uint32_t>();
   call.own_models = in.take_flag();
   call.measure = in.take_flag();

@@ -73,6 +73,12 @@ Result<std::vector<CatalogueStage>> catalogue() {
   stages.push_back(stage_of("optimizer", "local.optimizer", optimizers()));
   stages.push_back(stage_of("schedule", "local.schedule", schedules()));
   stages.push_back(stage_of("aggregation", "aggregation.global", aggregations()));
+  CatalogueStage in_group{.name = "in-group", .entries = {}};
+  for (const InGroupEntry& entry : in_group_choices()) {
+    in_group.entries.push_back({entry.name, entry.summary, entry.keys});
+  }
+  stages.push_back(std::move(in_group));
+  stages.push_back(stage_of("attack", "attack.kind", attacks()));
   stages.push_back(stage_of("evaluation", "evaluation.on", evaluation_targets()));
   stages.push_back(stage_of("newcomers", "newcomers.assign", newcomer_rules()));
   stages.push_back({"cost", cost_models()});

@@ -274,7 +274,71 @@ Status check_models(const Recipe& r) {
     return usage_error(
         "aggregation.global: \"{}\" weighs groups by how likely they were drawn; want plan.sample-groups", global);
   }
+  const InGroupEntry* const in_group = find_in_group(r.aggregation.in_group);
+  if (in_group && in_group->judges && r.local.objective.name == "control-variate") {
+    return usage_error(
+        "aggregation.in-group: \"{}\" does not go with local.objective = \"{}\": what members send besides their "
+        "models is summed, and nothing judges it; want samples-weighted | uniform",
+        r.aggregation.in_group, r.local.objective.name);
+  }
   return check_pairing(global, r.local.objective.name);
+}
+
+// Does the guarantee hold for all that clients send, and for all that is made of it?
+Status check_privacy(const Recipe& r) {
+  if (!r.dp.on()) return {};
+  const auto refused = [&](const char* key, const std::string& value, const char* why, const char* want) {
+    return usage_error("{}: {} does not go with dp.clip = {}: {}; want {}", key, value, *r.dp.clip, why, want);
+  };
+  const auto quoted = [](const std::string& word) { return fmt::format("\"{}\"", word); };
+  if (trains_in_sequence(r) && forms_groups(r)) {
+    return refused("training.mode", quoted(r.training.mode), "members see each other's models before noise is added",
+                   "\"parallel\"");
+  }
+  if (r.training.group_rounds != 1 && forms_groups(r)) {
+    return refused("training.group-rounds", fmt::format("{}", r.training.group_rounds),
+                   "what members send within a round goes into models without noise", "1");
+  }
+  if (forms_groups(r) && r.aggregation.in_group != "uniform") {
+    return refused("aggregation.in-group", quoted(r.aggregation.in_group),
+                   "how much a client counts must not depend on what it claims or sends", "\"uniform\"");
+  }
+  const std::string& global = r.aggregation.global;
+  if (global != "uniform" && global != "adagrad" && global != "adam" && global != "yogi") {
+    return refused("aggregation.global", quoted(global), "the server must need nothing but the noisy mean of changes",
+                   "uniform | adagrad | adam | yogi");
+  }
+  if (r.local.adapt_epochs) {
+    return refused("local.adapt-epochs", fmt::format("{}", *r.local.adapt_epochs),
+                   "clients' losses decide how long they train, and no noise hides those", "it unset");
+  }
+  const ProfileGives told = told_by(r);
+  if (forms_groups(r) && told != ProfileGives::kNothing && !(told == ProfileGives::kLabels && r.profile.epsilon)) {
+    return refused("profile.kind", quoted(r.profile.kind), "groups are formed by what clients tell without noise",
+                   "label-histogram with profile.epsilon, or a grouping.method that needs no profile");
+  }
+  return {};
+}
+
+// Can the attack be carried out?
+Status check_attack(const Recipe& r) {
+  if (r.attack.kind == "lying-histogram" && told_by(r) != ProfileGives::kLabels) {
+    return usage_error(
+        "attack.kind: \"{}\", but nobody tells labels with profile.kind = \"{}\"; want profile.kind = {}",
+        r.attack.kind, r.profile.kind,
+        kinds_that([](const ProfileEntry& e) { return e.gives == ProfileGives::kLabels; }));
+  }
+  if (r.attack.kind == "label-flip" && r.attack.source == r.attack.target) {
+    return usage_error("attack.source: {}, which is attack.target, too; want another class", r.attack.source);
+  }
+  const AttackEntry* const entry = find_attack(r.attack.kind);
+  const bool sends = entry && std::ranges::any_of(
+                                  entry->keys, [](const std::string& key) { return key == "scale" || key == "noise"; });
+  if (sends && keeps_models_in_clients(r)) {
+    return usage_error("attack.kind: \"{}\" changes what clients send, and with {} they send no models; want {}",
+                       r.attack.kind, "aggregation.global = \"none\" and groups of one", "label-flip | backdoor");
+  }
+  return {};
 }
 
 Status check_local(const Recipe& r) {
@@ -402,6 +466,8 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_method(r));
   MUSTER_TRY(check_newcomers(r));
   MUSTER_TRY(check_models(r));
+  MUSTER_TRY(check_attack(r));
+  MUSTER_TRY(check_privacy(r));
   MUSTER_TRY(check_local(r));
   MUSTER_TRY(check_data(r));
   MUSTER_TRY(check_external(r));

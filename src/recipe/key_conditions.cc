@@ -116,8 +116,20 @@ std::optional<Condition> profile_key(std::string_view key) {
 std::optional<Condition> grouping_key(std::string_view key) {
   return with_entry(kGroupingMethod, groupers(), key);
 }
+// Some rules merge members as well as groups.
 std::optional<Condition> aggregation_key(std::string_view key) {
-  return with_entry(kAggregation, aggregations(), key);
+  std::optional<Condition> across = with_entry(kAggregation, aggregations(), key);
+  const std::vector<std::string> inside = names_with_key(in_group_choices(), key);
+  if (!across || inside.empty()) return across;
+  across->holds = [across = across->holds, inside](const Recipe& r) {
+    const bool merged = forms_groups(r) && !trains_in_sequence(r);
+    return across(r) || (merged && std::ranges::find(inside, r.aggregation.in_group) != inside.end());
+  };
+  across->wants = fmt::format("aggregation.global or aggregation.in-group = {}", quoted_words(inside));
+  return across;
+}
+std::optional<Condition> attack_key(std::string_view key) {
+  return with_entry(kAttackKind, attacks(), key);
 }
 std::optional<Condition> cost_key(std::string_view key) {
   return with_entry(kCostModel, cost_models(), key);

@@ -34,6 +34,8 @@ inline constexpr ChoiceKey kAggregation{"aggregation.global",
                                         [](const Recipe& r) -> const std::string& { return r.aggregation.global; }};
 inline constexpr ChoiceKey kEvaluatedOn{"evaluation.on",
                                         [](const Recipe& r) -> const std::string& { return r.evaluation.on; }};
+inline constexpr ChoiceKey kAttackKind{"attack.kind",
+                                       [](const Recipe& r) -> const std::string& { return r.attack.kind; }};
 inline constexpr ChoiceKey kCostModel{"cost.model", [](const Recipe& r) -> const std::string& { return r.cost.model; }};
 
 // The choice says one of `words`.
@@ -55,6 +57,7 @@ inline constexpr ChoiceKey kCostModel{"cost.model", [](const Recipe& r) -> const
 [[nodiscard]] std::optional<Condition> profile_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> grouping_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> aggregation_key(std::string_view key);
+[[nodiscard]] std::optional<Condition> attack_key(std::string_view key);
 [[nodiscard]] std::optional<Condition> cost_key(std::string_view key);
 // There is an event, and its entry lists the key.
 [[nodiscard]] Condition event_key(std::string_view key);

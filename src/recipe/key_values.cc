@@ -191,6 +191,38 @@ Codec<Amount> count_or_share() {
               }};
 }
 
+Codec<std::variant<Amount, std::vector<std::uint32_t>>> clients_or_share() {
+  using Clients = std::variant<Amount, std::vector<std::uint32_t>>;
+  const Codec<Amount> amount = count_or_share();
+  const std::string accepted = amount.accepted + ", or a list of clients";
+  return {.accepted = accepted,
+          .read = [accepted, amount](const toml::node& node) -> Result<Clients> {
+            const toml::array* const list = node.as_array();
+            if (!list) {
+              const Result<Amount> read = amount.read(node);
+              if (!read) return unaccepted(node, accepted);
+              return Clients{*read};
+            }
+            std::vector<std::uint32_t> clients;
+            for (const toml::node& item : *list) {
+              const auto value = item.value_exact<std::int64_t>();
+              const bool number = value && *value >= 0 && *value < std::numeric_limits<std::uint32_t>::max();
+              if (!number) return unaccepted(node, accepted);
+              clients.push_back(static_cast<std::uint32_t>(*value));
+            }
+            std::ranges::sort(clients);
+            if (clients.empty() || std::ranges::adjacent_find(clients) != clients.end()) {
+              return unaccepted(node, accepted);
+            }
+            return Clients{std::move(clients)};
+          },
+          .write =
+              [amount](const Clients& clients) {
+                const auto* const list = std::get_if<std::vector<std::uint32_t>>(&clients);
+                return list ? fmt::format("[{}]", fmt::join(*list, ", ")) : amount.write(std::get<Amount>(clients));
+              }};
+}
+
 Codec<GroupSchedule> group_schedule() {
   const std::string accepted = "an integer >= 1, or a table like { growth = \"log\", alpha = 2.0, beta = 10 }";
   return {.accepted = accepted,

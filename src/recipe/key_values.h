@@ -35,6 +35,8 @@ struct Codec {
 // A list of texts, or one text for a list of one; an empty list is written as nothing.
 [[nodiscard]] Codec<std::vector<std::string>> texts();
 [[nodiscard]] Codec<Amount> count_or_share();
+// The same, or a list of clients by their numbers, none twice.
+[[nodiscard]] Codec<std::variant<Amount, std::vector<std::uint32_t>>> clients_or_share();
 // A number of groups, or a table { growth, alpha, beta }.
 [[nodiscard]] Codec<GroupSchedule> group_schedule();
 

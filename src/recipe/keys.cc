@@ -557,7 +557,7 @@ void add_aggregation(std::vector<Key>& keys) {
                                           [](Recipe& r) -> AggregationOptions& { return r.aggregation; });
   using A = AggregationOptions;
   aggregation
-      .add("in-group", &A::in_group, one_of({"samples-weighted", "uniform"}), "how members are merged in their group")
+      .add("in-group", &A::in_group, one_of(names_of(in_group_choices())), "how members are merged in their group")
       .only(with(kTrainingMode, {"parallel"}))
       .only(with_groups());
   aggregation.add("global", &A::global, one_of(names_of(aggregations())), "how groups are merged");
@@ -601,6 +601,19 @@ void add_aggregation(std::vector<Key>& keys) {
       .unit("rounds")
       .otherwise("as many as there are groups")
       .only(aggregation_key("window"));
+  aggregation
+      .add("trim", &A::trim, number({0, 0.5, true, true}),
+           "share of the models whose values are taken away at either end of each parameter")
+      .only(aggregation_key("trim"));
+  aggregation.add("attackers", &A::attackers, count_or_share(), "models that may be wrong on purpose, at most")
+      .only(aggregation_key("attackers"));
+  aggregation.add("clip", &A::clip, number(kPositive), "longest change that counts in full")
+      .otherwise("the median length of the changes")
+      .only(aggregation_key("clip"));
+  aggregation
+      .add("noise", &A::noise, number(kNonNegative),
+           "deviation of the noise on the merged model, as a share of the median length of the changes")
+      .only(aggregation_key("noise"));
 }
 
 bool has_validation(const Recipe& r) {
@@ -733,6 +746,42 @@ void add_faults(std::vector<Key>& keys) {
       .only(needs("faults.straggle > 0", [](const Recipe& r) { return r.faults.straggle > 0; }));
 }
 
+void add_attack(std::vector<Key>& keys) {
+  Section<AttackOptions> attack(keys, "attack", [](Recipe& r) -> AttackOptions& { return r.attack; });
+  using A = AttackOptions;
+  attack.add("kind", &A::kind, one_of(names_of(attacks())), "simulated: what malicious clients do");
+  attack.add("clients", &A::clients, clients_or_share(), "who is malicious").only(attack_key("clients"));
+  attack.add("poison", &A::poison, number({0, 1, true}), "share of a malicious client's samples with the trigger")
+      .only(attack_key("poison"));
+  attack.add("source", &A::source, integer(0, 1'000'000), "the class whose samples get another label")
+      .only(attack_key("source"));
+  attack.add("target", &A::target, integer(0, 1'000'000), "the class that samples shall be taken for")
+      .only(attack_key("target"));
+  attack.add("trigger", &A::trigger, integer(1, 1000), "side of the bright square in the lower right corner")
+      .unit("pixels")
+      .only(attack_key("trigger"));
+  attack.add("scale", &A::scale, number(kPositive), "factor on the change that is sent")
+      .otherwise("1 for sign-flip, 10 for replacement")
+      .only(attack_key("scale"));
+  attack.add("noise", &A::noise, number(kPositive), "deviation of what is sent instead of a change")
+      .only(attack_key("noise"));
+}
+
+void add_privacy(std::vector<Key>& keys) {
+  Section<PrivacyOptions> dp(keys, "dp", [](Recipe& r) -> PrivacyOptions& { return r.dp; });
+  using P = PrivacyOptions;
+  const auto is_private = [] { return needs("dp.clip", [](const Recipe& r) { return r.dp.on(); }); };
+  dp.add("clip", &P::clip, number(kPositive), "client-level privacy: longest change of a client")
+      .otherwise("no privacy");
+  dp.add("noise-multiplier", &P::noise_multiplier, number(kPositive),
+         "deviation of the noise on the sum of changes, as a multiple of dp.clip")
+      .only(is_private());
+  dp.add("epsilon", &P::epsilon, number(kPositive), "stop before the privacy spent exceeds it")
+      .otherwise("no limit")
+      .only(is_private());
+  dp.add("delta", &P::delta, number({0, 1, true, true}), "at which epsilon is told").only(is_private());
+}
+
 void add_deployment(std::vector<Key>& keys) {
   Section<DeploymentOptions> deployment(keys, "deployment",
                                         [](Recipe& r) -> DeploymentOptions& { return r.deployment; });
@@ -815,6 +864,8 @@ std::vector<Key> declare_keys() {
   add_stop(keys);
   add_newcomers(keys);
   add_faults(keys);
+  add_attack(keys);
+  add_privacy(keys);
   add_cost(keys);
   add_deployment(keys);
   const Recipe fresh;

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "aggregate/aggregator.h"
+#include "aggregate/privacy_options.h"
 #include "cost/cost.h"
 #include "data/federated_data.h"
 #include "grouping/grouping.h"
 #include "model/network.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
+#include "solver/attack.h"
 #include "solver/local_options.h"
 #include "train/group_trainer.h"
 
@@ -104,6 +106,8 @@ struct Recipe {
   StopOptions stop;
   NewcomerOptions newcomers;
   FaultOptions faults;
+  AttackOptions attack;
+  PrivacyOptions dp;
   CostOptions cost;
   DeploymentOptions deployment;
 

@@ -124,7 +124,7 @@ Status RunFolder::write_clients(std::uint32_t clients,
                                 const std::function<void(std::uint32_t, std::string&)>& row) const {
   constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 18;
   MUSTER_ASSIGN(FileWriter file, FileWriter::create(path_ / "clients.csv"));
-  std::string text = "client,name,samples,group,trained,dropped,accuracy,test_samples\n";
+  std::string text = "client,name,samples,group,trained,dropped,accuracy,test_samples,filtered,malicious\n";
   for (std::uint32_t k = 0; k < clients; ++k) {
     row(k, text);
     text += '\n';

@@ -62,6 +62,23 @@ Json to_json(const EpochFigures& e) {
   return json;
 }
 
+Json to_json(const FilteredRecord& filtered) {
+  Json json = Json::object();
+  if (filtered.client) json["client"] = filtered.client->value;
+  if (filtered.group) json["group"] = filtered.group->value;
+  json["reason"] = name(filtered.reason);
+  if (filtered.visits > 1) json["visits"] = filtered.visits;
+  return json;
+}
+
+void add_merge(Json& json, const MergeRecord& merge) {
+  json["filtered"] = Json::array();
+  for (const FilteredRecord& filtered : merge.filtered) json["filtered"].push_back(to_json(filtered));
+  json["clipped"] = merge.clipped;
+  json["fell_back"] = Json::array();
+  for (const auto& group : merge.fell_back) json["fell_back"].push_back(group ? Json(group->value) : Json("groups"));
+}
+
 // What an evaluation found beyond accuracy and loss, where it was asked for.
 void add_evaluation(Json& json, const RoundRecord& r) {
   if (r.covered) json["covered"] = number(r.covered);
@@ -131,6 +148,9 @@ std::string to_json(const RoundRecord& r) {
             {"wall_s", number(r.wall_s)}};
   if (r.loss_variance) json["loss_variance"] = number(r.loss_variance);
   if (r.epochs) json["epochs"] = to_json(*r.epochs);
+  if (r.merge) add_merge(json, *r.merge);
+  if (r.attacked) json["attack_success"] = number(r.attack_success);
+  if (r.epsilon) json["epsilon"] = number(r.epsilon);
   add_evaluation(json, r);
   return json_text(json);
 }
@@ -185,6 +205,13 @@ std::string to_json(const RunSummary& s) {
                                  : Json(nullptr)},
       {"sites", to_json(s.sites)},
       {"metrics", s.metrics ? to_json(*s.metrics) : Json(nullptr)}};
+  if (s.epsilon) json["privacy"] = {{"epsilon", number(s.epsilon)}, {"delta", number(s.delta)}};
+  if (s.attack) {
+    Json clients = Json::array();
+    for (const ClientId client : s.attack->clients) clients.push_back(client.value);
+    json["attack"] = {
+        {"kind", s.attack->kind}, {"clients", std::move(clients)}, {"success", number(s.attack->success)}};
+  }
   if (s.truth) {
     json["clusters"] = {
         {"groups", s.groups}, {"round", s.groups_since}, {"right", s.truth->correct}, {"clients", s.truth->clients}};

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/merge_report.h"
+#include "base/ids.h"
 #include "clients/dropped.h"
 #include "cost/cost.h"
 #include "grouping/quality.h"
@@ -14,6 +16,21 @@
 #include "record/run_totals.h"
 
 namespace muster {
+
+// Somebody whose model a merge left out: a member of a group, a client that is alone, or a whole group.
+struct FilteredRecord {
+  std::optional<ClientId> client;
+  std::optional<GroupId> group;
+  FilterReason reason = FilterReason::kNone;
+  std::uint32_t visits = 1;  // of the round, in which it was left out
+};
+
+// What rules that see all models did in a round.
+struct MergeRecord {
+  std::vector<FilteredRecord> filtered;
+  std::uint32_t clipped = 0;                      // models whose change was shortened
+  std::vector<std::optional<GroupId>> fell_back;  // groups too small for the rule; not set: there were too few groups
+};
 
 struct RoundRecord {
   std::uint32_t round = 0;
@@ -33,6 +50,10 @@ struct RoundRecord {
   std::optional<EpochFigures> epochs;  // while they are adapted
   std::uint32_t participants = 0;
   std::vector<Dropped> dropped;
+  std::optional<MergeRecord> merge;      // where a rule may leave models out
+  bool attacked = false;                 // there is an attack, of which
+  std::optional<double> attack_success;  // share of the samples an attack is after that are taken for its target
+  std::optional<double> epsilon;         // spent since the run began, where it is private
   std::uint32_t groups = 0;
   std::uint32_t idle = 0;
   std::uint32_t models = 1;
@@ -55,6 +76,7 @@ struct RoundRecord {
 struct ClientTally {
   std::uint32_t trained = 0;
   std::uint32_t dropped = 0;
+  std::uint32_t filtered = 0;  // rounds in which it, or its group, was left out of a merge
 };
 
 enum class StopReason { kRounds, kTarget, kBudget, kPatience, kDiverged, kInterrupted };
@@ -87,7 +109,17 @@ struct RunSummary : RunTotals {
   std::uint32_t kept_round = 0;  // whose models the folder holds, and whose accuracy is the last
   bool validated = false;        // there were validation samples, of which
   std::optional<double> validation_best;
-  std::uint32_t validation_best_round = 0;   // 0 = there is none
+  std::uint32_t validation_best_round = 0;  // 0 = there is none
+  // What an attack came to, where there was one.
+  struct AttackFigures {
+    std::string kind;
+    std::vector<ClientId> clients;  // that were malicious
+    std::optional<double> success;  // at the last evaluation
+  };
+  std::optional<AttackFigures> attack;
+  std::optional<double> epsilon;  // spent, where the run was private, at
+  double delta = 0;
+  bool privacy_spent = false;                // another round would have exceeded dp.epsilon
   SiteFigures sites;                         // of the models that are kept
   std::optional<PredictionFigures> metrics;  // the same; none if nothing was evaluated at the end
 };

@@ -110,6 +110,38 @@ Result<std::span<const float>> LocalSolver::with_personal_part(std::span<const f
   return std::span<const float>(own_model_);
 }
 
+SampleView LocalSolver::train_view(ClientId client) {
+  poison_ = attackers_ && attackers_->malicious(client) ? attackers_->attack().poison() : nullptr;
+  return data_.train(client, buffer_);
+}
+
+const Poison* LocalSolver::poison_of(HeldOut held_out) const {
+  return attackers_ && held_out == HeldOut::kTriggered ? attackers_->attack().trigger() : nullptr;
+}
+
+void LocalSolver::gather_batch(const SampleView& view, std::span<const std::uint32_t> positions,
+                               const Augmentation& augmentation, Stream* stream, float* out,
+                               std::int32_t* labels) const {
+  gather(view, positions, augmentation, stream, out, labels);
+  if (!poison_) return;
+  const std::size_t size = view.samples->shape.size();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    apply_poison(*poison_, *view.samples, view.rows[positions[i]], out + i * size, labels + i);
+  }
+}
+
+SampleView LocalSolver::global_samples(HeldOut held_out) const {
+  return held_out == HeldOut::kValidation ? data_.global_validation() : data_.global_test();
+}
+
+Evaluation LocalSolver::evaluate_global(std::span<const float> model, HeldOut held_out, std::size_t first,
+                                        std::size_t count, std::uint64_t version, const Details& details) {
+  SampleView view = global_samples(held_out);
+  view.rows = view.rows.subspan(first, count);
+  poison_ = poison_of(held_out);
+  return evaluate_view(model, view, version, details);
+}
+
 Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) {
   const Stopwatch watch(timed(&SolverTimes::train_s));
   executor_.set_times(times_ ? &times_->executor : nullptr);
@@ -120,7 +152,7 @@ Result<TrainReply> LocalSolver::train(const TrainTask& task, LocalUpdate reuse) 
   SampleView view;
   {
     const Stopwatch making(timed(&SolverTimes::samples_s));
-    view = data_.train(task.client, buffer_);
+    view = train_view(task.client);
   }
 
   const bool personal = !parts_.personal.empty() && !task.trial;
@@ -260,7 +292,7 @@ LocalSolver::Walked LocalSolver::walk(const TrainTask& task, const SampleView& v
         for (std::uint32_t i = 0; i < batch; ++i) labels[i] = fixed_labels_[chosen[i]];
       } else {
         const Stopwatch gathering(timed(&SolverTimes::gather_s));
-        gather(view, chosen, augmentation_, &augment, executor_.input(batch), executor_.labels(batch));
+        gather_batch(view, chosen, augmentation_, &augment, executor_.input(batch), executor_.labels(batch));
         prefetch(view, std::span(order_).subspan(at + batch));
       }
       const BatchResult result = fixed ? executor_.train_fixed_rows(chosen, rule) : executor_.train(batch, rule);
@@ -315,7 +347,7 @@ void LocalSolver::begin_fixed_rows(const SampleView& view) {
     float* rows = executor_.prepare_fixed_rows(static_cast<std::uint32_t>(view.size()));
     fixed_labels_.resize(view.size());
     for (std::uint32_t i = 0; i < view.size(); ++i) {
-      gather(view, {&i, 1}, {}, nullptr, rows + i * executor_.fixed_row_stride(), &fixed_labels_[i]);
+      gather_batch(view, {&i, 1}, {}, nullptr, rows + i * executor_.fixed_row_stride(), &fixed_labels_[i]);
     }
   }
   executor_.begin_fixed_rows();
@@ -330,7 +362,8 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
   std::iota(order_.begin(), order_.end(), 0u);
   for (std::size_t at = 0; at < view.size(); at += options_.batch_size) {
     const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(options_.batch_size, view.size() - at));
-    gather(view, std::span(order_).subspan(at, batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    gather_batch(view, std::span(order_).subspan(at, batch), {}, nullptr, executor_.input(batch),
+                 executor_.labels(batch));
     (void)executor_.gradient(batch, batch_gradient_);
     for (std::size_t i = 0; i < parameters; ++i) gradient_sum_[i] += double{batch_gradient_[i]} * batch;
   }
@@ -341,6 +374,12 @@ void LocalSolver::compute_full_gradient(const SampleView& view) {
 
 Evaluation LocalSolver::evaluate(std::span<const float> model, const SampleView& view, std::uint64_t version,
                                  const Details& details) {
+  poison_ = nullptr;
+  return evaluate_view(model, view, version, details);
+}
+
+Evaluation LocalSolver::evaluate_view(std::span<const float> model, const SampleView& view, std::uint64_t version,
+                                      const Details& details) {
   if (version == 0 || version != loaded_version_) {
     const Stopwatch watch(timed(&SolverTimes::evaluate_s));
     executor_.set_times(nullptr);
@@ -360,7 +399,7 @@ Evaluation LocalSolver::evaluate_loaded(const SampleView& view, const Details& d
   for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
     const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(kEvaluationBatch, view.size() - at));
     std::iota(order_.begin(), order_.end(), static_cast<std::uint32_t>(at));
-    gather(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    gather_batch(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
     const BatchResult result = executor_.evaluate(batch);
     total.correct += result.correct;
     total.loss_sum += result.loss_sum;
@@ -377,7 +416,7 @@ Result<std::vector<Evaluation>> LocalSolver::evaluate_training(const RowsView<fl
   SampleView view;
   {
     const Stopwatch making(timed(&SolverTimes::evaluate_s));
-    view = data_.train(client, buffer_);
+    view = train_view(client);
   }
   std::vector<Evaluation> evaluations;
   for (std::uint32_t m = 0; m < models.count(); ++m) {
@@ -385,7 +424,7 @@ Result<std::vector<Evaluation>> LocalSolver::evaluate_training(const RowsView<fl
     if (!parts_.personal.empty()) {
       MUSTER_ASSIGN(model, with_personal_part(model, client));
     }
-    evaluations.push_back(evaluate(model, view));
+    evaluations.push_back(evaluate_view(model, view, 0, {}));
   }
   return evaluations;
 }
@@ -395,13 +434,14 @@ void LocalSolver::evaluate_outputs(std::span<const float> model, const SampleVie
   const Stopwatch watch(timed(&SolverTimes::evaluate_s));
   executor_.set_times(nullptr);
   loaded_version_ = 0;
+  poison_ = nullptr;
   executor_.load(model);
   const std::size_t width = executor_.network().outputs();
   order_.resize(std::min<std::size_t>(view.size(), kEvaluationBatch));
   for (std::size_t at = 0; at < view.size(); at += kEvaluationBatch) {
     const auto batch = static_cast<std::uint32_t>(std::min<std::size_t>(kEvaluationBatch, view.size() - at));
     std::iota(order_.begin(), order_.begin() + batch, static_cast<std::uint32_t>(at));
-    gather(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
+    gather_batch(view, std::span(order_).first(batch), {}, nullptr, executor_.input(batch), executor_.labels(batch));
     std::copy_n(executor_.labels(batch), batch, labels.begin() + static_cast<std::ptrdiff_t>(at));
     (void)executor_.evaluate(batch);
     executor_.logits(batch, outputs.subspan(at * width, batch * width));
@@ -423,11 +463,13 @@ Result<Evaluation> LocalSolver::evaluate_client(const EvaluateTask& task) {
   SampleView view;
   {
     const Stopwatch making(timed(&SolverTimes::evaluate_s));
-    view = task.held_out == HeldOut::kTest ? data_.test(task.client, buffer_) : data_.validation(task.client, buffer_);
+    view = task.held_out == HeldOut::kValidation ? data_.validation(task.client, buffer_)
+                                                 : data_.test(task.client, buffer_);
+    poison_ = poison_of(task.held_out);
   }
   if (options_.fine_tune) return evaluate_loaded(view, task.details);
   const std::uint64_t version = model.data() == task.model.data() ? task.version : 0;
-  return evaluate(model, view, version, task.details);
+  return evaluate_view(model, view, version, task.details);
 }
 
 void LocalSolver::tune(const EvaluateTask& task, std::span<const float> model) {
@@ -435,7 +477,7 @@ void LocalSolver::tune(const EvaluateTask& task, std::span<const float> model) {
   executor_.set_times(nullptr);
   const TrainTask tuning{.client = task.client, .round = task.round, .part = kTuningPart};
   load_for(tuning, model, *plain_);
-  const SampleView view = data_.train(task.client, buffer_);
+  const SampleView view = train_view(task.client);
   if (view.size() == 0) return;
   const auto samples = static_cast<std::uint32_t>(view.size());
   (void)walk(tuning, view, step_rule(0, task.round),

@@ -13,6 +13,7 @@
 #include "clients/client_state.h"
 #include "data/federated_data.h"
 #include "model/executor.h"
+#include "solver/attack.h"
 #include "solver/local_options.h"
 #include "solver/local_task.h"
 #include "solver/model_parts.h"
@@ -44,6 +45,13 @@ class LocalSolver {
   // On the client's own test or validation samples, as the client would use the model: its own model instead where it
   // has one, or with its personal part, or tuned on its training samples.
   [[nodiscard]] Result<Evaluation> evaluate_client(const EvaluateTask& task);
+  // On some of the server's own samples of that kind. Precondition: there are so many.
+  [[nodiscard]] SampleView global_samples(HeldOut held_out) const;
+  [[nodiscard]] Evaluation evaluate_global(std::span<const float> model, HeldOut held_out, std::size_t first,
+                                           std::size_t count, std::uint64_t version, const Details& details);
+
+  // Some clients are malicious (borrowed): their training samples are poisoned.
+  void set_attackers(const Attackers* attackers) { attackers_ = attackers; }
 
   [[nodiscard]] const Network& network() const { return executor_.network(); }
   [[nodiscard]] const FederatedData& data() const { return data_; }
@@ -108,7 +116,19 @@ class LocalSolver {
   const ModelParts parts_;
   const std::unique_ptr<Objective> own_objective_;  // of the model that a client keeps beside; null = it keeps none
 
+  // The client's training samples. What a malicious one does to them is done by gather_batch().
+  [[nodiscard]] SampleView train_view(ClientId client);
+  // What is done to held-out samples.
+  [[nodiscard]] const Poison* poison_of(HeldOut held_out) const;
+  // gather(), and then poison_.
+  void gather_batch(const SampleView& view, std::span<const std::uint32_t> positions, const Augmentation& augmentation,
+                    Stream* stream, float* out, std::int32_t* labels) const;
+  [[nodiscard]] Evaluation evaluate_view(std::span<const float> model, const SampleView& view, std::uint64_t version,
+                                         const Details& details);
+
   SolverTimes* times_ = nullptr;
+  const Attackers* attackers_ = nullptr;
+  const Poison* poison_ = nullptr;  // of the samples that are worked on
   Executor executor_;
   std::uint64_t loaded_version_ = 0;  // of the model in the executor; 0 = none that is known
   SampleBuffer buffer_;

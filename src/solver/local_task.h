@@ -49,8 +49,8 @@ struct TrainTask {
   std::optional<LocalWork> trial;
 };
 
-// Samples that are kept from training, and what for.
-enum class HeldOut { kTest, kValidation };
+// Samples that are kept from training, and what for. Triggered: the test samples with what an attack puts into them.
+enum class HeldOut { kTest, kValidation, kTriggered };
 
 struct EvaluateTask {
   ClientId client;

@@ -13,6 +13,7 @@
 
 namespace muster {
 
+class Attackers;
 class LocalSolver;
 
 using EvaluateReply = std::variant<Evaluation, Dropped>;
@@ -35,8 +36,10 @@ class ClientLink {
 };
 
 // Clients simulated in this process by `solver`, who tell profiles of `kind` (both borrowed), with injected faults.
+// `attackers`: some of them are malicious; borrowed, may be null.
 [[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                                const FaultOptions& faults,
-                                                               bool stragglers_send_partial_work, std::uint64_t seed);
+                                                               bool stragglers_send_partial_work, std::uint64_t seed,
+                                                               const Attackers* attackers = nullptr);
 
 }  // namespace muster

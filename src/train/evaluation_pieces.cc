@@ -41,7 +41,7 @@ std::uint32_t EvaluationPieces::client_pieces() const {
 }
 
 SampleView EvaluationPieces::global_samples() const {
-  return request_->held_out == HeldOut::kTest ? data_.global_test() : data_.global_validation();
+  return solvers_[0]->global_samples(request_->held_out);
 }
 
 EvaluationPieces::Piece EvaluationPieces::piece(std::uint32_t number) const {
@@ -56,10 +56,8 @@ Status EvaluationPieces::work(std::uint32_t worker, std::uint32_t number) {
   const Stopwatch watch(&seconds_[number]);
   const Piece asked = piece(number);
   if (!asked.global) return work_clients(worker, asked);
-  SampleView view = global_samples();
-  view.rows = view.rows.subspan(asked.first, asked.count);
-  of_global_[number] =
-      solvers_[worker]->evaluate(request_->global, view, version_ + request_->models.size(), request_->global_details);
+  of_global_[number] = solvers_[worker]->evaluate_global(request_->global, request_->held_out, asked.first, asked.count,
+                                                         version_ + request_->models.size(), request_->global_details);
   return {};
 }
 

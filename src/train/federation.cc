@@ -98,7 +98,7 @@ Result<EvaluationResult> Federation::end_evaluation() {
   for (std::size_t i = 0; i < request.clients.size(); ++i) {
     const auto* const told = std::get_if<Evaluation>(&result->clients[i]);
     if (!told) continue;
-    const bool tests = request.held_out == HeldOut::kTest;
+    const bool tests = request.held_out != HeldOut::kValidation;
     const ClientId client = request.clients[i];
     const std::uint32_t samples = tests ? roster().test_samples(client) : roster().validation_samples(client);
     if (!adds_up(*told, samples, request.details, network_->classes())) {

@@ -19,17 +19,21 @@ GroupPieces::GroupPieces(const RoundCall& call, std::span<const GroupTask> tasks
   }
 }
 
+bool GroupPieces::combines(const GroupTask& task) const {
+  return cut_ || (task.members.size() == 1 && trainer_.merges_one() && trainer_.divisible() && !call_.own_models);
+}
+
 void GroupPieces::accept(GroupUpdate& update) {
   const GroupTask& task = tasks_[group_];
   const std::span<const float> start = call_.models[task.model];
   if (sink_.member) sink_.member(update, start);
-  if (!cut_) {
+  if (!combines(task)) {
     sink_.group(update);
     ++group_;
     return;
   }
-  if (seen_ == 0) combined_.begin(task.group, start.size());
-  combined_.add(trainer_, update);
+  if (seen_ == 0) combined_.begin(trainer_, call_, task);
+  combined_.add(update);
   if (++seen_ < task.members.size()) return;
   sink_.group(combined_.finish());
   ++group_;

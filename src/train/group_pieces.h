@@ -21,6 +21,8 @@ class GroupPieces {
   void accept(GroupUpdate& update);
 
  private:
+  [[nodiscard]] bool combines(const GroupTask& task) const;
+
   const RoundCall& call_;
   std::span<const GroupTask> tasks_;
   const GroupTrainer& trainer_;

@@ -20,6 +20,7 @@ struct RoundCall {
   bool own_models = false;                     // clients train and keep models of their own; nothing is merged
   bool measure = false;                        // members report their loss after training
   std::uint32_t enough_groups = 0;             // so many that contributed are enough, the others are not needed; 0: all
+  std::size_t parameters = 0;                  // of a model's values, that are trained; running statistics follow them
 };
 
 struct GroupTask {

@@ -9,30 +9,37 @@
 
 namespace muster {
 
-double GroupTrainer::member_weight(const GroupUpdate&) const {
+std::unique_ptr<MemberMerge> GroupTrainer::make_merge() const {
   MUSTER_CHECK(divisible(), "members of this mode do not train apart");
-  return 1;
+  return nullptr;
 }
 
-void CombinedUpdate::begin(GroupId group, std::size_t size) {
-  mean_.reset(size);
-  update_ = start_update({.group = group}, std::move(update_));
+void CombinedUpdate::begin(const GroupTrainer& trainer, const RoundCall& call, const GroupTask& task) {
+  if (!merge_) merge_ = trainer.make_merge();
+  const std::span<const float> start = call.models[task.model];
+  size_ = start.size();
+  merge_->begin(merge_call(call, task, start, 0));
+  merged_.clear();
+  update_ = start_update(task, std::move(update_));
   update_.payload.clear();
 }
 
-void CombinedUpdate::add(const GroupTrainer& trainer, const GroupUpdate& member) {
+void CombinedUpdate::add(const GroupUpdate& member) {
   update_.dropped.insert(update_.dropped.end(), member.dropped.begin(), member.dropped.end());
   if (member.members.empty()) return;
   update_.members.insert(update_.members.end(), member.members.begin(), member.members.end());
   update_.samples += member.samples;
-  if (!member.model.empty()) mean_.add(member.model, trainer.member_weight(member));
+  if (!member.model.empty()) {
+    merge_->add(member.members.front().client, member.model, member.samples);
+    merged_.push_back(member.members.front().client);
+  }
   add_payload(member.payload, update_.payload);
 }
 
 GroupUpdate& CombinedUpdate::finish() {
-  if (mean_.weight() > 0) {
-    update_.model.resize(mean_.size());
-    mean_.store(update_.model);
+  if (!merged_.empty()) {
+    update_.model.resize(size_);
+    record_merge(merge_->finish(update_.model), merged_, update_);
   }
   return update_;
 }
@@ -42,6 +49,7 @@ GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse) {
   reuse.samples = 0;
   reuse.members.clear();
   reuse.dropped.clear();
+  reuse.fell_back = false;
   return reuse;
 }
 
@@ -116,6 +124,40 @@ void record_drop(const Dropped& dropped, GroupUpdate& result) {
   result.dropped.push_back(dropped);
 }
 
+void record_merge(const MergeReport& report, std::span<const ClientId> added, GroupUpdate& result) {
+  const auto report_of = [&](std::uint32_t place) -> MemberReport& {
+    const auto found = std::ranges::find(result.members, added[place], &MemberReport::client);
+    MUSTER_CHECK(found != result.members.end(), "client {} was merged and did not report", added[place].value);
+    return *found;
+  };
+  for (const MergeReport::Filtered& filtered : report.filtered) {
+    MemberReport& member = report_of(filtered.place);
+    member.filtered = filtered.reason;
+    ++member.times_filtered;
+  }
+  for (const std::uint32_t place : report.clipped) ++report_of(place).times_clipped;
+  result.fell_back = result.fell_back || report.fell_back;
+}
+
+bool clip_change(std::span<const float> start, std::size_t parameters, double most, std::span<float> model) {
+  double squares = 0;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    const double change = double{model[i]} - start[i];
+    squares += change * change;
+  }
+  const double length = std::sqrt(squares);
+  if (length <= most) return false;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    model[i] = static_cast<float>(start[i] + (double{model[i]} - start[i]) * (most / length));
+  }
+  return true;
+}
+
+MemberMergeCall merge_call(const RoundCall& call, const GroupTask& task, std::span<const float> start,
+                           std::uint32_t part) {
+  return {.start = start, .parameters = call.parameters, .round = call.round, .group = task.group, .part = part};
+}
+
 void add_payload(std::span<const float> payload, std::vector<float>& sum) {
   if (payload.empty()) return;
   if (sum.empty()) sum.assign(payload.size(), 0.0f);
@@ -123,13 +165,22 @@ void add_payload(std::span<const float> payload, std::vector<float>& sum) {
   for (std::size_t i = 0; i < payload.size(); ++i) sum[i] += payload[i];
 }
 
-Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options, const std::string& in_group,
-                                                         std::uint64_t seed) {
-  if (in_group != "samples-weighted" && in_group != "uniform") {
-    const std::vector<std::string> accepted{"samples-weighted", "uniform"};
-    return Error{ErrorCode::kUsage, "aggregation.in-group: " + unknown_name("aggregation", in_group, accepted)};
+Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options,
+                                                         const AggregationOptions& aggregation,
+                                                         const PrivacyOptions& privacy, std::uint64_t seed) {
+  const InGroupEntry* const in_group = find_in_group(aggregation.in_group);
+  if (!in_group) {
+    std::vector<std::string> accepted;
+    for (const InGroupEntry& entry : in_group_choices()) accepted.push_back(entry.name);
+    return Error{ErrorCode::kUsage,
+                 "aggregation.in-group: " + unknown_name("aggregation", aggregation.in_group, accepted)};
   }
-  if (options.mode == "parallel") return make_parallel(options.group_rounds, in_group == "samples-weighted");
+  if (options.mode == "parallel") {
+    return make_parallel(options.group_rounds,
+                         {.make = [in_group, aggregation, seed] { return in_group->make(aggregation, seed); },
+                          .merges_one = in_group->changes_one,
+                          .clip = privacy.clip});
+  }
   if (options.mode == "sequential") return make_sequential(options.passes, options.shuffle, seed);
   const std::vector<std::string> accepted{"parallel", "sequential"};
   return Error{ErrorCode::kUsage, "training.mode: " + unknown_name("mode", options.mode, accepted)};

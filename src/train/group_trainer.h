@@ -6,6 +6,8 @@
 #include <string>
 
 #include "aggregate/aggregator.h"
+#include "aggregate/member_merge.h"
+#include "aggregate/privacy_options.h"
 #include "train/client_link.h"
 #include "train/group_task.h"
 
@@ -30,22 +32,27 @@ class GroupTrainer {
   // Whether members train one after the other, and how often each is visited in a round.
   [[nodiscard]] virtual bool in_sequence() const { return false; }
   [[nodiscard]] virtual std::uint32_t visits() const = 0;
-  // How much a member's model counts in its group's mean. Only for divisible trainers.
-  [[nodiscard]] virtual double member_weight(const GroupUpdate& member) const;
+  // What merges the members of a group that was divided. Only for divisible trainers.
+  [[nodiscard]] virtual std::unique_ptr<MemberMerge> make_merge() const;
+  // True if even the only member of a group must be merged: a rule may shorten its change. train() leaves that to
+  // CombinedUpdate where the trainer is divisible, because it cannot tell such a group from a piece of a larger one.
+  [[nodiscard]] virtual bool merges_one() const { return false; }
 };
 
 // A group's update from those of its members, given in member order: the same, bit for bit, as from training the group
 // as a whole with a divisible trainer.
 class CombinedUpdate {
  public:
-  // `size`: of the models.
-  void begin(GroupId group, std::size_t size);
-  void add(const GroupTrainer& trainer, const GroupUpdate& member);
+  // Of one trainer ever. `call` and `task` are borrowed until finish().
+  void begin(const GroupTrainer& trainer, const RoundCall& call, const GroupTask& task);
+  void add(const GroupUpdate& member);
   // Precondition: begin(). The update lives until the next begin().
   [[nodiscard]] GroupUpdate& finish();
 
  private:
-  WeightedMean mean_;
+  std::unique_ptr<MemberMerge> merge_;
+  std::vector<ClientId> merged_;  // who was added to it
+  std::size_t size_ = 0;          // of a model
   GroupUpdate update_;
 };
 
@@ -60,11 +67,28 @@ class CombinedUpdate {
 [[nodiscard]] TrainReply checked_reply(const TrainTask& task, TrainReply reply, std::span<const float> payload);
 void record_member(const LocalUpdate& update, GroupUpdate& result);
 void record_drop(const Dropped& dropped, GroupUpdate& result);
+// Shortens the change of the trained parameters to `most`; true if it was longer.
+bool clip_change(std::span<const float> start, std::size_t parameters, double most, std::span<float> model);
+// `added`: the clients whose models were merged, in their order.
+void record_merge(const MergeReport& report, std::span<const ClientId> added, GroupUpdate& result);
+[[nodiscard]] MemberMergeCall merge_call(const RoundCall& call, const GroupTask& task, std::span<const float> start,
+                                         std::uint32_t part);
 // Precondition: both are empty or of one size.
 void add_payload(std::span<const float> payload, std::vector<float>& sum);
 
 [[nodiscard]] Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& options,
-                                                                       const std::string& in_group, std::uint64_t seed);
+                                                                       const AggregationOptions& aggregation,
+                                                                       const PrivacyOptions& privacy,
+                                                                       std::uint64_t seed);
+// How members' models are merged: who makes a merge, whether it must see a group of one, and how long a member's change
+// is at most, which is seen to before anything else happens to it.
+struct MemberMerging {
+  std::function<std::unique_ptr<MemberMerge>()> make;
+  bool merges_one = false;
+  std::optional<double> clip = {};
+};
+std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, MemberMerging merging);
+// By the mean.
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples);
 std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed);
 

@@ -10,8 +10,8 @@ namespace {
 class InProcessLink final : public ClientLink {
  public:
   InProcessLink(LocalSolver& solver, const ProfileKind& kind, const FaultOptions& faults, bool partial,
-                std::uint64_t seed)
-      : solver_(solver), kind_(kind), faults_(faults), partial_(partial), seed_(seed) {}
+                std::uint64_t seed, const Attackers* attackers)
+      : solver_(solver), kind_(kind), faults_(faults), partial_(partial), seed_(seed), attackers_(attackers) {}
 
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
     const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
@@ -26,7 +26,12 @@ class InProcessLink final : public ClientLink {
       given.model = poisoned(task.model);
       given.own_model = false;
     }
-    return solver_.train(given, std::move(reuse));
+    MUSTER_ASSIGN(TrainReply reply, solver_.train(given, std::move(reuse)));
+    auto* const update = std::get_if<LocalUpdate>(&reply);
+    if (update && malicious(task.client)) {
+      attackers_->attack().change_update(given, solver_.network().parameters(), *update);
+    }
+    return reply;
   }
 
   // A client that is gone in a round is gone for its profile too. Only training takes time or can break.
@@ -43,7 +48,10 @@ class InProcessLink final : public ClientLink {
       }
       if (fault.nan) given.models = {poisoned(task.models.row(0)), task.models.width};
     }
-    return kind->tell(given, *make_profile_subject(solver_, task.client, seed_));
+    MUSTER_ASSIGN(ProfileReply reply, kind->tell(given, *make_profile_subject(solver_, task.client, seed_)));
+    auto* const told = std::get_if<ClientProfile>(&reply);
+    if (told && malicious(task.client)) attackers_->attack().change_profile(*told);
+    return reply;
   }
 
   Result<EvaluateReply> evaluate(const EvaluateTask& task) override {
@@ -58,11 +66,14 @@ class InProcessLink final : public ClientLink {
     return poisoned_;
   }
 
+  [[nodiscard]] bool malicious(ClientId client) const { return attackers_ && attackers_->malicious(client); }
+
   LocalSolver& solver_;
   const ProfileKind& kind_;
   FaultOptions faults_;
   bool partial_;
   std::uint64_t seed_;
+  const Attackers* attackers_;
   std::vector<float> poisoned_;
 };
 
@@ -70,8 +81,8 @@ class InProcessLink final : public ClientLink {
 
 std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                  const FaultOptions& faults, bool stragglers_send_partial_work,
-                                                 std::uint64_t seed) {
-  return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed);
+                                                 std::uint64_t seed, const Attackers* attackers) {
+  return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed, attackers);
 }
 
 }  // namespace muster

@@ -42,7 +42,7 @@ Result<std::unique_ptr<LocalFederation>> LocalFederation::make(const FederatedDa
                                                                const LocalFederationOptions& options) {
   MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(options.profile));
   MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                make_group_trainer(options.training, options.in_group, options.seed));
+                make_group_trainer(options.training, options.aggregation, options.privacy, options.seed));
   std::unique_ptr<LocalFederation> made(
       new LocalFederation(data, std::move(network), std::move(profile), std::move(trainer), options));
   made->roster_ = roster_of(data, options);
@@ -66,7 +66,9 @@ void LocalFederation::make_worker(std::uint32_t worker) {
   const bool partial = stragglers.empty() ? objective_->takes_partial_work() : stragglers == "partial";
   solvers_[worker] = std::make_unique<LocalSolver>(shared_network(), data_, options_.local, options_.augmentation,
                                                    *objective_, *states_, options_.seed, parts_);
-  links_[worker] = make_in_process_link(*solvers_[worker], profile_kind(), options_.faults, partial, options_.seed);
+  solvers_[worker]->set_attackers(options_.attackers.get());
+  links_[worker] = make_in_process_link(*solvers_[worker], profile_kind(), options_.faults, partial, options_.seed,
+                                        options_.attackers.get());
   if (times_) solvers_[worker]->set_times(&(*times_)[worker]);
 }
 

@@ -24,10 +24,12 @@ struct LocalFederationOptions {
   Augmentation augmentation;
   FaultOptions faults;
   TrainingOptions training;
-  std::string in_group = "samples-weighted";
+  AggregationOptions aggregation;
+  PrivacyOptions privacy;
   ProfileOptions profile;
   ClientStateOptions states;
-  std::vector<std::uint32_t> late;  // clients that are not there before `late_round`, ascending
+  std::shared_ptr<const Attackers> attackers;  // null: all clients are honest
+  std::vector<std::uint32_t> late;             // clients that are not there before `late_round`, ascending
   std::uint32_t late_round = 1;
 };
 

@@ -511,11 +511,13 @@ Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
         const std::vector<double> epochs(group.epochs().begin(), group.epochs().end());
         std::vector<Memory> memories;
         for (const v1::Memory& memory : group.memories()) memories.push_back(take_memory(memory));
+        const std::span<const float> model = values_of(job.vectors[0]);
         const RoundCall call{.round = id.round(),
-                             .models = {values_of(job.vectors[0])},
+                             .models = {model},
                              .broadcast = values_of(job.vectors[1]),
                              .own_models = group.own_models(),
-                             .measure = group.measure()};
+                             .measure = group.measure(),
+                             .parameters = std::min<std::uint64_t>(group.parameters(), model.size())};
         const GroupTask task{.group = {id.group()},
                              .model = 0,
                              .members = members,

@@ -77,7 +77,8 @@ Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const Gro
                                 .measure = call.measure,
                                 .members = {task.members.begin(), task.members.end()},
                                 .epochs = {task.epochs.begin(), task.epochs.end()},
-                                .enough = task.enough};
+                                .enough = task.enough,
+                                .parameters = call.parameters};
     for (const ClientId member : task.members) ask.memories.push_back(book_.memory_of(member));
     GroupAnswer answer = clients_.train_group(ask, deadline);
     if (answer.lost && std::chrono::steady_clock::now() < deadline) continue;

@@ -157,6 +157,7 @@ class RemoteClients {
     std::vector<double> epochs;
     std::vector<Memory> memories;
     std::uint32_t enough = 0;  // of the members
+    std::size_t parameters = 0;
   };
   // Precondition: share_an_edge(members) held a moment ago.
   [[nodiscard]] GroupAnswer train_group(const GroupAsk& ask, WireTime deadline);

@@ -106,6 +106,7 @@ GroupAnswer RemoteClients::train_group(const GroupAsk& given, WireTime deadline)
   group.mutable_epochs()->Assign(given.epochs.begin(), given.epochs.end());
   for (const Memory& memory : given.memories) put(memory, *group.add_memories());
   group.set_enough(given.enough);
+  group.set_parameters(given.parameters);
   GroupAnswer answer;
   const Outcome outcome = ask(
       std::move(message), {given.model, given.broadcast}, deadline, [&](const v1::Reply& reply, ChunkReader& vectors) {

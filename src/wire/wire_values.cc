@@ -182,6 +182,7 @@ void put_answer(GroupAnswer answer, VectorNumbers& numbers, OutgoingReply& out) 
   GroupUpdate& update = answer.update;
   v1::GroupTrained& trained = *out.reply.mutable_group();
   trained.set_samples(update.samples);
+  trained.set_fell_back(update.fell_back);
   for (std::size_t i = 0; i < update.members.size(); ++i) {
     const MemberReport& report = update.members[i];
     v1::MemberReport& one = *trained.add_members();
@@ -193,6 +194,9 @@ void put_answer(GroupAnswer answer, VectorNumbers& numbers, OutgoingReply& out) 
     if (report.loss_after) one.set_loss_after(*report.loss_after);
     one.set_visits(report.visits);
     one.set_own_model(report.own_model);
+    one.set_filtered(static_cast<std::uint32_t>(report.filtered));
+    one.set_times_filtered(report.times_filtered);
+    one.set_times_clipped(report.times_clipped);
     put(answer.bases[i], *one.mutable_basis());
   }
   for (const Dropped& dropped : update.dropped) put(dropped, *trained.add_dropped());
@@ -213,6 +217,7 @@ GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<cons
   if (!in.has_group()) return drop(without_answer(in, members[0]).reason);
   const v1::GroupTrained& trained = in.group();
   answer.update.samples = trained.samples();
+  answer.update.fell_back = trained.fell_back();
   for (const v1::MemberReport& one : trained.members()) {
     answer.update.members.push_back(
         {.client = {one.client()},
@@ -222,7 +227,10 @@ GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<cons
          .loss = one.loss(),
          .loss_after = one.has_loss_after() ? std::optional(one.loss_after()) : std::nullopt,
          .visits = one.visits(),
-         .own_model = one.own_model()});
+         .own_model = one.own_model(),
+         .filtered = one.filtered() < kFilterReasons ? static_cast<FilterReason>(one.filtered()) : FilterReason::kNone,
+         .times_filtered = one.times_filtered(),
+         .times_clipped = one.times_clipped()});
     answer.bases.push_back(take(one.basis()));
   }
   for (const v1::Dropped& one : trained.dropped()) {

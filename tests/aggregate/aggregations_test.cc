@@ -47,8 +47,8 @@ TEST(Aggregations, ListEveryChoiceOnceWithItsProperties) {
   EXPECT_EQ(find_aggregation("none")->models, ModelKeeping::kPerGroup);
   EXPECT_EQ(find_aggregation("adam")->keys,
             (std::vector<std::string>{"server-learning-rate", "beta1", "beta2", "tau"}));
-  EXPECT_EQ(find_aggregation("median"), nullptr);
-  EXPECT_FALSE(corrects_draw("median"));
+  EXPECT_EQ(find_aggregation("mode"), nullptr);
+  EXPECT_FALSE(corrects_draw("mode"));
 }
 
 TEST(Aggregations, SuggestTheNearestName) {

@@ -59,7 +59,7 @@ class DeploymentInMemory {
     if (cloud_->wait_for(all, patience, [](std::size_t) { return true; }) != count) return failure("some did not come");
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+                  make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
     shape_.federation.keeps_parts = keeps_parts_in_clients(recipe);
     return std::unique_ptr<Federation>(std::make_unique<EdgeFederation>(
         std::move(here), std::move(profile), std::move(trainer), *cloud_, shape_.federation));

@@ -120,7 +120,7 @@ class OwnDeployment final : public RoundObserver {
                                            const std::filesystem::path& folder) {
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
-                  make_group_trainer(recipe.training, recipe.aggregation.in_group, recipe.seed));
+                  make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
     MUSTER_ASSIGN(WireRun run, next_incarnation(recipe, *here, folder));
     auto federation =
         std::make_unique<EdgeFederation>(std::move(here), std::move(profile), std::move(trainer), *cloud_,

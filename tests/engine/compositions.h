@@ -123,6 +123,18 @@ inline const std::vector<NamedSettings> kCompositions{
     {"groups-that-share-their-body",
      {"profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=4", "aggregation.global=none",
       "aggregation.shared=body"}},
+    // Rules that see all models at once, in a group, across groups and both, with some that attack; and privacy.
+    {"judged-members",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=6", "aggregation.in-group=multi-krum",
+      "aggregation.global=median", "attack.kind=noise", "faults.drop=0.2"}},
+    {"judged-members-again",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=5", "aggregation.in-group=flame",
+      "aggregation.global=krum", "aggregation.attackers=1", "training.group-rounds=2", "attack.kind=sign-flip"}},
+    {"judged-clients", {"plan.sample-clients=1.0", "aggregation.global=flame", "attack.kind=replacement"}},
+    {"clipped-members",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3", "aggregation.in-group=norm-clip",
+      "aggregation.clip=0.2", "aggregation.global=trimmed-mean", "attack.kind=label-flip"}},
+    {"private", {"aggregation.global=adam", "dp.clip=0.5", "dp.noise-multiplier=0.5", "dp.epsilon=1000.0"}},
 };
 
 // A name that GoogleTest accepts.

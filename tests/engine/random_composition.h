@@ -34,6 +34,8 @@ inline std::vector<std::string> small_values(const RecipeKey& key) {
   if (name == "data.validation-fraction") return {"0.1", "0.25"};
   if (name == "local.personal" || name == "local.freeze") return {"head", "all", "[\"classifier\"]"};
   if (name == "aggregation.shared") return {"head", "all"};
+  if (name == "attack.clients") return {"0.25", "1", "[0, 2]"};
+  if (name == "attack.target" || name == "attack.source") return {"0", "1"};
   const std::string& accepted = key.accepted;
   if (accepted.starts_with("a list of at most ")) return {"[4]", "[5, 3]"};
   if (accepted == "true or false") return {"true", "false"};
@@ -173,6 +175,9 @@ class RandomComposition {
     if (chance(0.1)) set("local.adapt-epochs", "0.5");
     if (chance(0.05)) set("local.learning-rate", "1e30");
     set("aggregation.global", any_name(aggregations()));
+    if (chance(0.3)) set("aggregation.in-group", any_name(in_group_choices()));
+    if (chance(0.1)) set("aggregation.attackers", chance(0.5) ? "1" : "0.3");
+    if (chance(0.1)) set("aggregation.clip", "0.05");
     if (chance(0.2)) set("aggregation.window", number(1, 4));
     if (chance(0.2)) set("aggregation.mixing", "0.1");
     if (chance(0.2)) set("aggregation.start", "members");
@@ -239,6 +244,10 @@ class RandomComposition {
     if (chance(0.3)) set("faults.drop", chance(0.2) ? "0.9" : "0.3");
     if (chance(0.2)) set("faults.nan", "0.2");
     if (chance(0.2)) set("faults.straggle", "0.3");
+    if (chance(0.25)) {
+      set("attack.kind", any_name(attacks()));
+      if (chance(0.3)) set("attack.clients", chance(0.5) ? "[0, 3]" : "2");
+    }
     if (chance(0.3)) set("evaluation.every", number(2, 4));
     if (chance(0.2)) set("evaluation.on", any(std::vector<std::string>{"clients", "both", "global"}));
     if (chance(0.2)) set("evaluation.clients", "0.5");

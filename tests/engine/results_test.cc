@@ -39,8 +39,9 @@ TEST(Results, NamesOfClientsAreQuotedAndGoneModelsRemoved) {
   const std::string csv{std::istreambuf_iterator<char>(in), {}};
   EXPECT_THAT(csv, HasSubstr("\n0,plain,10,"));
   EXPECT_THAT(csv, HasSubstr("\n1,\"a,b\",10,"));
-  EXPECT_THAT(csv, HasSubstr(",0,2,,0\n2,\"say \"\"hi\"\"\",10,"));  // client 1 dropped twice, and has no test samples
-  EXPECT_THAT(csv, HasSubstr(",2,0,0.1,10\n3,\"two\nlines\",0,,0,0,"));  // client 3 is in no group
+  EXPECT_THAT(csv,
+              HasSubstr(",0,2,,0,0,0\n2,\"say \"\"hi\"\"\",10,"));  // client 1 dropped twice, and has no test samples
+  EXPECT_THAT(csv, HasSubstr(",2,0,0.1,10,0,0\n3,\"two\nlines\",0,,0,0,"));  // client 3 is in no group
 }
 
 TEST(Results, AreThoseOfTheRunNotOfItsRecipe) {

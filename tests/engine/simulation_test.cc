@@ -212,7 +212,7 @@ TEST_F(SimulationTest, CountsBytesAndClients) {
   std::ifstream csv(summary.dir / "clients.csv");
   std::string header;
   std::getline(csv, header);
-  EXPECT_EQ(header, "client,name,samples,group,trained,dropped,accuracy,test_samples");
+  EXPECT_EQ(header, "client,name,samples,group,trained,dropped,accuracy,test_samples,filtered,malicious");
   int rows = 0;
   int trained = 0;
   for (std::string line; std::getline(csv, line); ++rows) {

@@ -217,6 +217,8 @@ TEST(Keys, AreThoseThatTheCatalogueLists) {
                                                     {"optimizer", "local"},
                                                     {"schedule", "local"},
                                                     {"aggregation", "aggregation"},
+                                                    {"in-group", "aggregation"},
+                                                    {"attack", "attack"},
                                                     {"evaluation", "evaluation"},
                                                     {"newcomers", "newcomers"},
                                                     {"cost", "cost"}};

@@ -97,7 +97,7 @@ TEST_F(Lines, OfClientsHaveAHeader) {
   ASSERT_TRUE(
       run_->write_clients(2, [](std::uint32_t k, std::string& text) { text += std::to_string(k) + ",,1"; }).ok());
   EXPECT_EQ(slurp(run_->path() / "clients.csv"),
-            "client,name,samples,group,trained,dropped,accuracy,test_samples\n0,,1\n1,,1\n");
+            "client,name,samples,group,trained,dropped,accuracy,test_samples,filtered,malicious\n0,,1\n1,,1\n");
 }
 
 TEST_F(Lines, OfManyClientsAreAllThere) {

@@ -49,7 +49,7 @@ TEST(CheckedReply, AGroupDoesWithoutAClientThatSendsNonsense) {
   for (const char* mode : {"parallel", "sequential"}) {
     for (std::size_t i = 0; i < lies.size(); ++i) {
       LyingLink link(lies[i].first);
-      const auto trainer = make_group_trainer({.mode = mode}, "uniform", 1);
+      const auto trainer = make_group_trainer({.mode = mode}, {.in_group = "uniform"}, {}, 1);
       const auto update = (*trainer)->train(call, task, link, {});
       ASSERT_TRUE(update.ok());
       // In a chain the liar may come first: then nothing tells that its payload is longer than the others'.
@@ -78,7 +78,7 @@ TEST(CheckedReply, AGroupOfOneIsCheckedToo) {
   for (const char* mode : {"parallel", "sequential"}) {
     for (const auto& [lie, reason] : lies) {
       LyingLink link(lie);
-      const auto trainer = make_group_trainer({.mode = mode}, "uniform", 1);
+      const auto trainer = make_group_trainer({.mode = mode}, {.in_group = "uniform"}, {}, 1);
       const auto update = (*trainer)->train(call, task, link, {});
       ASSERT_TRUE(update.ok());
       EXPECT_TRUE(update->members.empty()) << mode;

@@ -61,7 +61,7 @@ class FakeFederation final : public Federation {
                           const TrainingOptions& training = {},
                           std::shared_ptr<const Network> network = small_network())
       : Federation(network, std::move(make_profile_kind(profile)).value(),
-                   std::move(make_group_trainer(training, "samples-weighted", 1)).value()),
+                   std::move(make_group_trainer(training, {}, {}, 1)).value()),
         roster_(network->input(), network->classes(), 2) {
     for (const FakeClient& client : clients) {
       roster_.add({.name = client.name,
@@ -166,10 +166,10 @@ class FakeFederation final : public Federation {
     const auto mean = make_parallel(1, true);
     for (const GroupTask& task : tasks) {
       CombinedUpdate combined;
-      combined.begin(task.group, call.models[task.model].size());
+      combined.begin(*mean, call, task);
       for (const ClientId client : task.members) {
         GroupUpdate update = member_update(call, task, client);
-        combined.add(*mean, update);
+        combined.add(update);
         if (spoil_member) spoil_member(update);
         if (sink.member) sink.member(update, call.models[task.model]);
       }

@@ -155,7 +155,7 @@ TEST(ThreadHost, MembersTrainedApartGiveTheUpdateOfTheirGroup) {
                                      {.group = {4}, .members = all.subspan(7, 1)},
                                      {.group = {5}, .members = all.subspan(8)}};
   for (const char* weights : {"samples-weighted", "uniform"}) {
-    const auto trainer = make_group_trainer({.mode = "parallel"}, weights, 1);
+    const auto trainer = make_group_trainer({.mode = "parallel"}, {.in_group = weights}, {}, 1);
     WorkerPool pool(3);
     std::vector<std::unique_ptr<ClientLink>> links;
     for (int i = 0; i < 3; ++i) links.push_back(std::make_unique<AddingLink>());
@@ -185,7 +185,8 @@ TEST(GroupTrainers, SurviveAllMembersVanishing) {
   const RoundCall call{.round = 1, .models = {model}};
   const GroupTask task{.group = GroupId{0}, .members = members};
   for (const char* mode : {"parallel", "sequential"}) {
-    const auto trainer = make_group_trainer({.mode = mode, .group_rounds = 2, .passes = 2}, "uniform", 1);
+    const auto trainer =
+        make_group_trainer({.mode = mode, .group_rounds = 2, .passes = 2}, {.in_group = "uniform"}, {}, 1);
     ASSERT_TRUE(trainer.ok());
     const auto update = (*trainer)->train(call, task, link, {});
     ASSERT_TRUE(update.ok());

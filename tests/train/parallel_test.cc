@@ -79,15 +79,12 @@ TEST(GroupTrainers, TellHowTheyTrain) {
   EXPECT_TRUE(make_sequential(1, true, 1)->in_sequence());
   EXPECT_EQ(make_parallel(3, true)->visits(), 3u);
   EXPECT_EQ(make_sequential(4, true, 1)->visits(), 4u);
-  const GroupUpdate member{.samples = 30};
-  EXPECT_EQ(make_parallel(1, true)->member_weight(member), 30);
-  EXPECT_EQ(make_parallel(1, false)->member_weight(member), 1);
 }
 
 TEST(GroupTrainers, FollowTheRecipe) {
   RecordingLink link;
   const auto made = [&](const TrainingOptions& options, const char* in_group) {
-    auto trainer = make_group_trainer(options, in_group, 5);
+    auto trainer = make_group_trainer(options, {.in_group = in_group}, {}, 5);
     EXPECT_TRUE(trainer.ok());
     return std::move(trainer).value();
   };
@@ -104,8 +101,8 @@ TEST(GroupTrainers, FollowTheRecipe) {
   RecordingLink in_order;
   (void)train(*made({.mode = "sequential", .shuffle = false}, "uniform"), in_order, 4);
   EXPECT_THAT(in_order.order(), ElementsAre(0, 1, 2, 3));
-  EXPECT_FALSE(make_group_trainer({.mode = "both"}, "uniform", 1).ok());
-  EXPECT_FALSE(make_group_trainer({}, "median", 1).ok());
+  EXPECT_FALSE(make_group_trainer({.mode = "both"}, {.in_group = "uniform"}, {}, 1).ok());
+  EXPECT_FALSE(make_group_trainer({}, {.in_group = "mediam"}, {}, 1).ok());
 }
 
 // A host of one thread over recording clients.
