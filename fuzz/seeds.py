@@ -165,6 +165,16 @@ sheet = message((1, 2), (2, 1), (3, b"x"), (3, b"y"), (4, message((1, b"a"), (2,
 seed("frames", "sheet", frames(1, message((1, message((1, 1), (3, message((2, b"site"), (3, sheet))))))))
 arrays = message((1, 2), (3, b"0"), (3, b"1"), (5, b"\1\1\2"))
 seed("frames", "arrays", frames(1, message((1, message((1, 1), (3, message((2, b"site"), (3, arrays))))))))
+# Several of them: what they want of the recipe is the first byte's to say (sheet_fuzz.cc).
+def joining(*sheets):
+    return message((1, message((1, 1), *((3, message((2, b"site-%d" % i), (3, told))) for i, told in enumerate(sheets)))))
+plain = message((1, 2), (2, 1), (3, b"x"), (3, b"y"), (4, message((1, b"a"), (2, 1))), (4, message((1, b"b"), (2, 2), (3, b"u"), (3, b"w"))), (7, sums))
+other = message((1, 5), (3, b"0"), (4, message((1, b"c"), (2, 1))), (7, sums))
+seed("sheet", "tables", frames(0, joining(plain, plain), joining(other)))
+seed("sheet", "filled", frames(4, joining(sheet, sheet)))
+seed("sheet", "split", frames(0x60, joining(plain, plain, other)))
+seed("sheet", "arrays", frames(1, joining(arrays, arrays)))
+seed("sheet", "scaled", frames(0x19, joining(arrays + message((7, sums), (7, sums)), arrays + message((7, sums), (7, sums)))))
 seed("frames", "how", frames(0, message((11, message((1, b"rounds = 1"))))))
 seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
 seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))

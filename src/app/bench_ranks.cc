@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <limits>
 
+#include "app/bench_rate.h"
 #include "app/child_process.h"
 #include "app/temporary_folder.h"
 #include "base/random.h"
@@ -78,6 +78,7 @@ Status write_images(const std::filesystem::path& folder, const std::string& part
   return {};
 }
 
+// Each takes some seconds: less is lost in how processes happen to be scheduled.
 std::vector<Workload> workloads(const std::filesystem::path& folder, double scale) {
   const auto rounds = [&](double usual) { return static_cast<std::uint32_t>(std::max(1.0, std::ceil(usual * scale))); };
   const std::vector<std::string> images{"data.source=blobs", "data.partition=iid", "data.clients=100",
@@ -88,15 +89,15 @@ std::vector<Workload> workloads(const std::filesystem::path& folder, double scal
   };
   return {{.name = "softmax, 100 clients a round",
            .least_ratio = 0.85,
-           .rounds = rounds(40),
+           .rounds = rounds(160),
            .settings = with(images, {"model.name=softmax", "plan.sample-clients=100", "local.epochs=5"})},
           {.name = "cnn 20/50, 20 clients a round",
            .least_ratio = 0.95,
-           .rounds = rounds(5),
+           .rounds = rounds(15),
            .settings = with(images, {"model.name=cnn", "model.channels=[20, 50]", "plan.sample-clients=20"})},
           {.name = "lstm 100, 20 clients a round",
            .least_ratio = 0.95,
-           .rounds = rounds(5),
+           .rounds = rounds(20),
            .settings = {"data.source=csv", "data.path=" + (folder / kSequences).string(), "data.shape=[1, 25, 8]",
                         "data.clients=20", "data.partition=iid", "data.normalize=true", "model.name=lstm",
                         "model.units=100", "plan.sample-clients=20", "evaluation.every=10"}},
@@ -107,7 +108,7 @@ std::vector<Workload> workloads(const std::filesystem::path& folder, double scal
            .most_models = 30 + 2 * 2},
           {.name = "softmax, 235 MB of images",
            .least_ratio = 0.85,
-           .rounds = rounds(10),
+           .rounds = rounds(200),
            .settings = {"data.source=idx", "data.path=" + (folder / kImages).string(), "data.clients=1000",
                         "data.partition=iid", "model.name=softmax", "plan.sample-clients=100", "local.batch-size=10",
                         "evaluation.every=10"}}};
@@ -140,18 +141,21 @@ class RanksBench {
 
   Result<RanksCase> measure(const Workload& workload) const {
     RanksCase one{.name = workload.name};
-    double alone = std::numeric_limits<double>::infinity();
-    one.seconds = alone;
+    std::vector<double> seconds;
+    std::vector<double> ratios;
     std::string signature;
     for (std::uint32_t i = 0; i < options_.repeats; ++i) {
-      MUSTER_ASSIGN(const Told threads, run(workload, false));
-      MUSTER_ASSIGN(const Told ranks, run(workload, true));
+      // In turns first: a machine that becomes slower or faster favours nobody.
+      MUSTER_ASSIGN(const Told first, run(workload, i % 2 == 1));
+      MUSTER_ASSIGN(const Told second, run(workload, i % 2 == 0));
+      const Told& ranks = i % 2 == 1 ? first : second;
+      const Told& threads = i % 2 == 1 ? second : first;
       if (ranks.signature != threads.signature) {
         return failure("{}: signature {} on ranks, {} on threads", workload.name, ranks.signature, threads.signature);
       }
       signature = ranks.signature;
-      alone = std::min(alone, threads.seconds);
-      one.seconds = std::min(one.seconds, ranks.seconds);
+      seconds.push_back(ranks.seconds);
+      ratios.push_back(threads.seconds / ranks.seconds);
       one.bytes = ranks.ranks.value("bytes", std::uint64_t{0});
       one.ordered_share = ranks.ranks.value("ordered_share", 0.0);
       for (const auto& other : ranks.ranks.value("others", nlohmann::json::array())) {
@@ -159,8 +163,9 @@ class RanksBench {
         one.extra_rank_at_most_mb = other.value("arena_bytes", 0.0) / kMegabyte + kExtraRankMb;
       }
     }
-    one.ratio = alone / one.seconds;
-    one.at_most = alone / workload.least_ratio;
+    one.seconds = rate_of(std::move(seconds)).median;
+    one.ratio = rate_of(std::move(ratios)).median;
+    one.at_most = one.seconds * one.ratio / workload.least_ratio;
     one.checked = "signature " + signature + " on both";
     if (workload.most_models > 0) {
       MUSTER_ASSIGN(const std::uint64_t model, model_bytes(workload));

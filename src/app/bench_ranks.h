@@ -13,9 +13,9 @@ namespace muster {
 
 struct RanksCase {
   std::string name;
-  double seconds = 0;  // of training and evaluation on two ranks, the fastest of a few
-  double at_most = 0;  // from the fastest of as many runs of one process
-  double ratio = 0;    // speed on ranks / speed of one process
+  double seconds = 0;  // of training and evaluation on two ranks, the middle of a few
+  double ratio = 0;  // speed on ranks / speed of one process, the middle of as many pairs that ran one after the other
+  double at_most = 0;  // seconds that would give the ratio that is wanted
   std::uint64_t bytes = 0;
   std::uint64_t bytes_at_most = 0;   // 0: no bound
   double ordered_share = 0;          // of rank 0's time, in sums that are made in order
@@ -32,7 +32,7 @@ struct RanksCase {
 struct RanksBenchOptions {
   std::string program;  // that was built with MPI
   std::string only;     // cases whose name has this in it; "" = all
-  std::uint32_t repeats = 3;
+  std::uint32_t repeats = 5;
   double scale = 1;  // of the work; tests take less
   std::function<void(const std::string&)> say;
 };

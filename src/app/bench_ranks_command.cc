@@ -69,7 +69,7 @@ void add_bench_ranks_command(Command bench) {
   Command command =
       bench.add_command("ranks", "Two MPI ranks with a thread each against one process with two: time, bytes, memory");
   command.add_option("--case", arguments->options.only, "Only the cases with this in their name, e.g. softmax");
-  command.add_option("--repeats", arguments->options.repeats, "Runs of each, of which the fastest counts")
+  command.add_option("--repeats", arguments->options.repeats, "Pairs of runs, of which the one in the middle counts")
       .between(1, 100)
       .show_default();
   command.add_option("--scale", arguments->options.scale, "Of the rounds: 0.1 for a quick look")

@@ -162,13 +162,6 @@ Result<TwoWorkers> measure_two_workers(double seconds) {
 
 }  // namespace
 
-Rate rate_of(std::vector<double> windows) {
-  std::sort(windows.begin(), windows.end());
-  const std::size_t middle = windows.size() / 2;
-  const double median = windows.size() % 2 == 1 ? windows[middle] : (windows[middle - 1] + windows[middle]) / 2;
-  return {median, windows.front(), windows.back()};
-}
-
 std::optional<double> TrainBenchRow::ratio() const {
   if (!ours || !reference) return std::nullopt;
   return ours->median / reference->median;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/bench_rate.h"
 #include "app/bench_workload.h"
 
 namespace muster {
@@ -16,15 +17,6 @@ struct TrainBenchOptions {
   bool reference = true;
   std::function<void(const std::string&)> say;  // progress for people
 };
-
-// The middle of some windows, and how far they spread.
-struct Rate {
-  double median = 0;
-  double lowest = 0;
-  double highest = 0;
-};
-// Precondition: not empty.
-[[nodiscard]] Rate rate_of(std::vector<double> windows);
 
 struct TrainBenchRow {
   Workload workload;

@@ -47,6 +47,7 @@ void GrpcChannel::attach(StreamEnd& end) {
 void GrpcChannel::wrote() {
   const std::lock_guard lock(mutex_);
   frame_point(FailPoint::kAfterSend, frame_);
+  frame_ = v1::Frame();  // a connection that has nothing to send keeps no chunk of a model
   writing_ = false;
   write_next();
 }
