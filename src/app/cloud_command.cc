@@ -9,6 +9,8 @@
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
+#include "app/page_arguments.h"
+#include "app/page_roster.h"
 #include "app/run_text.h"
 #include "deploy/cloud_run.h"
 #include "net/address.h"
@@ -29,6 +31,7 @@ struct CloudArguments {
   std::string ledger_vectors;
   bool json = false;
   NetworkArguments network;
+  PageArguments page;
 };
 
 constexpr std::size_t kMostDrops = 100;  // that a line names; the records have all
@@ -99,7 +102,12 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   options.simulation.say = arguments.network.say();
   options.note = arguments.network.note();
   std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, arguments.resume, arguments.network.quiet);
+  RosterBoard board;
+  options.roster = &board;
+  const std::filesystem::path runs = folder_of_runs(arguments.out, arguments.resume);
+  MUSTER_ASSIGN(std::unique_ptr<LivePage> page, arguments.page.start(runs, roster_of(board)));
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
+  page.reset();
   store.reset();
   if (arguments.json) {
     fmt::print("{}\n", to_json(summary));
@@ -108,6 +116,7 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.network.quiet) print_advice(summary, arguments.json, "muster cloud --resume");
+  arguments.page.say_afterwards(runs, arguments.network.quiet);
   return summary;
 }
 
@@ -132,6 +141,7 @@ void add_cloud_command(Command program) {
                      "Folder to keep every update and merged model in, to check the run's ledger with; default: none");
   arguments->network.add_to(command, true);
   command.add_flag("--json", arguments->json, "The result as one JSON object");
+  arguments->page.add_to(command);
   command.set_footer(
       "Examples:\n"
       "  muster cloud fedavg --listen 0.0.0.0:7400 --pki pki/cloud-main\n"

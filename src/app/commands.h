@@ -21,6 +21,7 @@ void add_reproduce_command(Command program, Ranks* ranks);
 void add_group_command(Command program);
 void add_runs_command(Command program);
 void add_data_command(Command program);
+void add_ui_command(Command program);
 // Returns `bench` itself, which has commands of its own.
 Command add_bench_command(Command program);
 // Those of a deployment. The program built with the network has them (network_commands.cc), the others name them and

@@ -9,6 +9,7 @@
 #include "app/comparison_words.h"
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/page_arguments.h"
 #include "base/names.h"
 #include "engine/comparison.h"
 #include "engine/comparison_grid.h"
@@ -36,6 +37,7 @@ struct CompareArguments {
   bool markdown = false;
   bool latex = false;
   bool quiet = false;
+  PageArguments page;
   Ranks* ranks = nullptr;
 };
 
@@ -96,6 +98,7 @@ Result<Comparison> compare(const CompareArguments& arguments, std::string& task)
     options.sweep.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
   const std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
+  MUSTER_ASSIGN(const std::unique_ptr<LivePage> page, arguments.page.start(arguments.out));
   return run_comparison(std::move(rows), options);
 }
 
@@ -148,6 +151,7 @@ void add_compare_command(Command program, Ranks* ranks) {
   command.add_flag("--markdown", arguments->markdown, "The result as Markdown");
   command.add_flag("--latex", arguments->latex, "The result as LaTeX, for the package booktabs");
   command.add_flag("--quiet", arguments->quiet, "No progress and no notes on stderr");
+  arguments->page.add_to(command);
   command.set_footer(
       "Examples:\n"
       "  muster compare fedavg fedprox scaffold --seeds 1,2,3 --rounds 50\n"
@@ -163,6 +167,7 @@ void add_compare_command(Command program, Ranks* ranks) {
       MUSTER_ASSIGN(options.targets, parse_targets("--targets", arguments->targets));
     }
     MUSTER_ASSIGN(const Comparison comparison, compare(*arguments, options.task));
+    arguments->page.say_afterwards(arguments->out, arguments->quiet);
     if (comparison.interrupted) {
       if (!arguments->quiet) say_interrupted(comparison);
       command.set_exit_status(interrupted_status());

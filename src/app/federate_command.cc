@@ -15,6 +15,8 @@
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
+#include "app/page_arguments.h"
+#include "app/page_roster.h"
 #include "app/run_text.h"
 #include "app/temporary_folder.h"
 #include "app/throw_away_pki.h"
@@ -41,6 +43,7 @@ struct FederateArguments {
   std::string keep;
   bool insecure = false;
   bool quiet = false;
+  PageArguments page;
   bool json = false;
 };
 
@@ -215,10 +218,15 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   }
   options.listening = [&](int port, std::uint32_t clients) { return deployment.start(recipe, port, clients); };
   std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
+  RosterBoard board;
+  options.roster = &board;
+  MUSTER_ASSIGN(std::unique_ptr<LivePage> page, arguments.page.start(arguments.out, roster_of(board)));
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
+  page.reset();
   store.reset();
   const std::size_t processes = deployment.processes();
   for (const std::string& wrong : deployment.end()) log_line(LogLevel::kWarning, wrong);
+  arguments.page.say_afterwards(arguments.out, arguments.quiet);
   if (summary.stopped == StopReason::kInterrupted) return summary;
 
   SimulationOptions simulation;
@@ -262,6 +270,7 @@ void add_federate_command(Command program) {
   command.add_flag("--insecure", arguments->insecure, "Plain text instead of TLS");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");
+  arguments->page.add_to(command);
   command.set_footer("Example:\n  muster federate fedgsp --edges 2 --clients 20 --rounds 5");
   command.set_action([arguments, command]() mutable -> Status {
     MUSTER_ASSIGN(const RunSummary summary, run(*arguments));

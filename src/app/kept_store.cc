@@ -5,13 +5,16 @@
 
 namespace muster {
 
-std::unique_ptr<StoreKeeper> keep_store(const std::string& out, const std::string& resumed, bool quiet) {
+std::filesystem::path folder_of_runs(const std::string& out, const std::string& resumed) {
   std::filesystem::path kept = out;
   if (!resumed.empty()) {
     if (const Result<RunFolder> folder = RunFolder::open(out, resumed)) kept = folder->path().parent_path();
   }
-  if (kept.empty()) kept = ".";
-  return std::make_unique<StoreKeeper>(std::move(kept), [quiet](const std::string& text) {
+  return kept.empty() ? "." : kept;
+}
+
+std::unique_ptr<StoreKeeper> keep_store(const std::string& out, const std::string& resumed, bool quiet) {
+  return std::make_unique<StoreKeeper>(folder_of_runs(out, resumed), [quiet](const std::string& text) {
     if (!quiet) log_line(LogLevel::kWarning, text);
   });
 }

@@ -37,6 +37,7 @@ Result<int> run(int argc, char** argv, Ranks* ranks) {
   add_group_command(program);
   add_data_command(program);
   add_runs_command(program);
+  add_ui_command(program);
   add_network_commands(program);
   add_network_benches(add_bench_command(program));
   add_completion_command(program);

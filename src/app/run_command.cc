@@ -11,6 +11,7 @@
 #include "app/interruption.h"
 #include "app/kept_store.h"
 #include "app/log_lines.h"
+#include "app/page_arguments.h"
 #include "app/run_text.h"
 #include "base/file.h"
 #include "base/names.h"
@@ -35,6 +36,7 @@ struct RunArguments {
   std::string out = "runs";
   std::string resume;
   bool quiet = false;
+  PageArguments page;
   bool json = false;
   bool dry_run = false;
   bool watch = false;
@@ -184,6 +186,8 @@ Result<RunSummary> run(const RunArguments& arguments) {
 
   const std::vector<std::string> settings = settings_of(arguments);
   std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, arguments.resume, arguments.quiet);
+  const std::filesystem::path runs = folder_of_runs(arguments.out, arguments.resume);
+  MUSTER_ASSIGN(std::unique_ptr<LivePage> page, arguments.page.start(runs));
   RunSummary summary;
   if (!arguments.resume.empty()) {
     MUSTER_ASSIGN(summary, resume(arguments.resume, settings, options));
@@ -191,11 +195,13 @@ Result<RunSummary> run(const RunArguments& arguments) {
     MUSTER_ASSIGN(const Recipe recipe, chosen_recipe(arguments, settings));
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
+  page.reset();
   store.reset();
   leave_report(summary, arguments.quiet);
   print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.quiet) print_advice(summary, arguments.json, "muster run --resume");
+  arguments.page.say_afterwards(runs, arguments.quiet);
   return summary;
 }
 
@@ -227,9 +233,11 @@ void add_run_command(Command program, Ranks* ranks) {
                    "Draw accuracy and groups as the run goes on, on stderr; plain lines where that is no terminal");
   command.add_flag("--quiet", arguments->quiet, "No progress on stderr");
   command.add_flag("--json", arguments->json, "The result as one JSON object");
+  arguments->page.add_to(command);
   command.set_footer(
       "Examples:\n"
       "  muster run\n"
+      "  muster run fedavg --ui\n"
       "  muster run fedavg --rounds 20 --set local.epochs=2 --json\n"
       "  muster run scaffold --set data.alpha=0.3 --set faults.drop=0.1\n"
       "  muster run fedgsp --task cifar-dirichlet\n"

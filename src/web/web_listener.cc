@@ -46,7 +46,9 @@ class BoundedStream final : public httplib::Stream {
       : socket_(socket), options_(options), stopping_(stopping), read_until_(now_s() + options.request_s) {}
 
   bool is_readable() const override { return at_ < size_ || ready(socket_, POLLIN, read_until_, stopping_); }
-  bool is_writable() const override { return ready(socket_, POLLOUT, now_s() + options_.write_s, stopping_); }
+  bool is_writable() const override {
+    return !left() && ready(socket_, POLLOUT, now_s() + options_.write_s, stopping_);
+  }
 
   ssize_t read(char* target, size_t size) override {
     if (at_ == size_ && !fill()) return -1;
@@ -75,6 +77,12 @@ class BoundedStream final : public httplib::Stream {
   [[nodiscard]] bool has_rest() const { return at_ < size_; }
 
  private:
+  // The peer has closed its side.
+  bool left() const {
+    char next;
+    return ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+
   bool fill() {
     if (total_ >= kMostHeadBytes || !ready(socket_, POLLIN, read_until_, stopping_)) return false;
     const ssize_t count = ::recv(socket_, buffer_, sizeof buffer_, 0);
@@ -177,14 +185,14 @@ void give(WebAnswer&& answer, httplib::Response& response) {
     if (answer.status != 204 && answer.status != 304) response.set_content(answer.body, answer.type);
     return;
   }
-  response.set_chunked_content_provider(answer.type,
-                                        [stream = std::move(answer.stream)](std::size_t, httplib::DataSink& sink) {
-                                          const StreamWrite write = [&sink](std::string_view piece) {
-                                            return sink.is_writable() && sink.write(piece.data(), piece.size());
-                                          };
-                                          if (!stream(write)) sink.done();
-                                          return true;
-                                        });
+  response.set_chunked_content_provider(
+      answer.type, [stream = std::move(answer.stream)](std::size_t, httplib::DataSink& sink) {
+        const StreamWrite write = [&sink](std::string_view piece) {
+          return sink.is_writable() && (piece.empty() || sink.write(piece.data(), piece.size()));
+        };
+        if (!stream(write)) sink.done();
+        return true;
+      });
 }
 
 class BoundedListener final : public WebListener, private httplib::Server {

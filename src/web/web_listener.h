@@ -26,7 +26,7 @@ struct WebRequest {
   std::string fetch_mode;
 };
 
-// Writes a piece of a stream; false: the peer is gone, or does not read.
+// Writes a piece of a stream; false: the peer is gone, or does not read. "" only asks.
 using StreamWrite = std::function<bool(std::string_view piece)>;
 
 struct WebAnswer {

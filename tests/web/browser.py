@@ -153,7 +153,12 @@ class Browser:
         """Until the expression is true, or fails with what the page shows."""
         until = time.monotonic() + seconds
         while True:
-            found = self.value(expression)
+            try:
+                found = self.value(expression)
+            except BrowserError as error:  # of an element that is not there yet
+                if "javascript error" not in str(error):
+                    raise
+                found = None
             if found:
                 return found
             if time.monotonic() > until:
