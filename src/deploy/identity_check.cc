@@ -67,7 +67,7 @@ Result<Security> load_security(const std::filesystem::path& folder, bool insecur
   }
   MUSTER_ASSIGN(Credentials own, Credentials::load(folder));
   if (own.identity.role != role) {
-    return usage_error("--pki {}: the certificate is of {}, want one of a {}", folder.string(), own.identity.shown(),
+    return usage_error("--pki {}: the certificate is of {}, want one of role {}", folder.string(), own.identity.shown(),
                        role_name(role));
   }
   MUSTER_ASSIGN(TrustStore trust, TrustStore::load(folder));

@@ -82,7 +82,7 @@ class Answerer::User final : public ChannelUser {
     owner_->user_ = nullptr;
     owner_->channel_.reset();
     owner_->closed_ = true;
-    owner_->why_closed_ = told_text(why);
+    if (!std::exchange(owner_->told_why_, false)) owner_->why_closed_ = told_text(why);
     owner_->changed_.notify_all();
   }
 
@@ -127,6 +127,7 @@ std::shared_ptr<ChannelUser> Answerer::attach(std::shared_ptr<Channel> channel) 
   user_ = user.get();
   closed_ = false;
   welcomed_ = false;
+  told_why_ = false;
   news_.clear();  // what the channel before had to say
   v1::Frame frame;
   *frame.mutable_hello() = options_.hello;
@@ -246,6 +247,7 @@ void Answerer::receive(User& user, v1::Frame frame) {
     case v1::Frame::kRefusal: {
       const std::lock_guard lock(mutex_);
       why_closed_ = told_text(frame.refusal().reason());
+      told_why_ = true;
       if (frame.refusal().again()) {
         if (channel_) channel_->close();
         return;

@@ -94,6 +94,7 @@ class Answerer {
   bool closed_ = true;
   bool welcomed_ = false;
   std::string why_closed_;
+  bool told_why_ = false;  // by the other side, which is worth more than that the stream ended
   std::optional<End> end_;
   std::vector<v1::Client> behind_;  // of edges: who is here
   std::deque<v1::Frame> news_;      // Welcome, HowToRead, Admission: heeded one after the other, before any ask

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "app/background_process.h"
@@ -107,6 +108,55 @@ TEST_F(OwnFiles, HaveTheSignatureOfOneTableAndWhoDoesNotFitIsToldWhy) {
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_EQ(nlohmann::json::parse(again.out)["signature"], told["signature"]);
   EXPECT_THAT(again.err, HasSubstr("is over, and nothing is left to do"));
+}
+
+// Its certificate is made while the run goes on.
+TEST_F(OwnFiles, ANewcomerJoinsThroughAnEdge) {
+  for (const char* const name : {"graz", "linz", "wels"}) {
+    std::string own = "height,weight,label\n";
+    for (int i = 0; i < 12; ++i) own += fmt::format("{},{},{}\n", 150 + (7 * i + name[0]) % 40, 60 + i, "ab"[i % 2]);
+    file(std::string(name) + ".csv", own);
+  }
+  ASSERT_EQ(muster({"pki", "init", at("pki")}).status, 0);
+  issue({"--role", "cloud", "--name", "main"});
+  issue({"--role", "edge", "--name", "north"});
+  BackgroundProcess cloud = start("cloud", {"cloud",      "fedavg",
+                                            "--rounds",   "400",
+                                            "--set",      "data.source=csv",
+                                            "--set",      "data.clients=3",
+                                            "--set",      "model.name=softmax",
+                                            "--set",      "newcomers.round=3",
+                                            "--set",      "newcomers.clients=1",
+                                            "--set",      "plan.sample-clients=3",
+                                            "--set",      "evaluation.every=200",
+                                            "--listen",   "127.0.0.1:0",
+                                            "--announce", at("address"),
+                                            "--pki",      at("pki/cloud-main"),
+                                            "--out",      at("runs"),
+                                            "--log-json"});
+  const std::string address = announced("address");
+  BackgroundProcess edge = start("edge", {"edge", "--cloud", address, "--listen", "127.0.0.1:0", "--announce",
+                                          at("edge-address"), "--pki", at("pki/edge-north")});
+  const std::string behind = announced("edge-address");
+  ASSERT_FALSE(behind.empty()) << slurp(at("edge.log"));
+  BackgroundProcess graz = client("graz", behind);
+  BackgroundProcess linz = client("linz", behind);
+  EXPECT_THAT(wait_for(at("cloud.log"), "round 2 is trained"), HasSubstr("round 2 is trained"));
+  BackgroundProcess wels = client("wels", behind);
+  EXPECT_EQ(cloud.wait(90), 0) << slurp(at("cloud.log"));
+  EXPECT_EQ(wels.wait(20), 0) << slurp(at("wels.log"));
+  EXPECT_EQ(edge.wait(20), 0) << slurp(at("edge.log"));
+  EXPECT_EQ(graz.wait(20), 0);
+  EXPECT_EQ(linz.wait(20), 0);
+  const std::string said = slurp(at("cloud.log"));
+  EXPECT_THAT(said, HasSubstr("wels joins from round "));
+  EXPECT_THAT(said, testing::Not(HasSubstr(R"("drops":)")));
+  const std::string run = said.substr(said.find("folder     ") + 11);
+  const std::string clients = slurp(run.substr(0, run.find('\n')) + "/clients.csv");
+  std::istringstream row(clients.substr(std::min(clients.find(",wels,"), clients.size())));
+  std::string cell;
+  for (int column = 1; column <= 5; ++column) std::getline(row, cell, ',');  // name, samples, group, trained
+  EXPECT_GT(std::stoi("0" + cell), 0) << clients;
 }
 
 TEST_F(OwnFiles, MistakesAreOneLine) {

@@ -76,6 +76,16 @@ TEST_F(AnswererTest, WorksOnWhenItIsToldTo) {
   EXPECT_EQ(channel->replies(), 2u);
 }
 
+TEST_F(AnswererTest, KeepsTheReasonThatItWasTold) {
+  user->received(refusal("it is here already", true));
+  user->closed("the connection ended");
+  EXPECT_EQ(answerer.why_closed(), "it is here already");
+  const auto next = std::make_shared<NotedChannel>();
+  const auto again = answerer.attach(next);
+  again->closed("the connection ended");
+  EXPECT_EQ(answerer.why_closed(), "the connection ended");
+}
+
 TEST_F(AnswererTest, ShowsWhatItIsToldAsOneLine) {
   user->received(refusal("first\n\x1b[2Jsecond", true));
   EXPECT_EQ(answerer.why_closed(), "first\\n\\x1b[2Jsecond");
