@@ -38,12 +38,27 @@ Result<std::unique_ptr<Groups>> Groups::make(const Recipe& recipe, Federation& f
   return made;
 }
 
+namespace {
+
+// Whether somebody is there from this round on, whom a deployment let in whenever it came.
+bool joined_in(const Roster& roster, std::uint32_t round) {
+  if (round <= 1) return false;
+  for (std::uint32_t k = 0; k < roster.clients(); ++k) {
+    if (roster.since_round({k}) == round && roster.train_samples({k}) > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string_view Groups::due(std::uint32_t round) const {
   if (formed_for_ == 0) return round == 1 ? "the run begins" : "there are none yet";
   if (waits_) return {};
   if (overdue_) return "too few answered before";
   // Late clients that nobody places need new groups to be in one.
-  if (round == recipe_.newcomers.round && !places_newcomers()) return "newcomers";
+  if (!places_newcomers() && (round == recipe_.newcomers.round || joined_in(federation_.roster(), round))) {
+    return "newcomers";
+  }
   return round > 1 && regroup_before(recipe_.plan.regroup, round) ? "regroup-every" : "";
 }
 

@@ -121,7 +121,7 @@ TEST_F(OwnFiles, ANewcomerJoinsThroughAnEdge) {
   issue({"--role", "cloud", "--name", "main"});
   issue({"--role", "edge", "--name", "north"});
   BackgroundProcess cloud = start("cloud", {"cloud",      "fedavg",
-                                            "--rounds",   "400",
+                                            "--rounds",   "200",
                                             "--set",      "data.source=csv",
                                             "--set",      "data.clients=3",
                                             "--set",      "model.name=softmax",
