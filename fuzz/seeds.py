@@ -93,6 +93,12 @@ table = '{"source":"csv","storage":"floats","shape":[1,1,3],"scale":[2,1,1],"off
 seed("preparation", "table", table + "\0a;c;l;s\n1,5;r;n;x\n;;y;z\n")
 seed("preparation", "numbers", '{"shape":[1,1,2],"columns":[{"name":"a"},{"name":"b"}],"classes":["1","2"],"label":"l"}\0b,a,l\n1,2,1.0\n3,4,2\n')
 seed("preparation", "images", '{"source":"idx","storage":"bytes","shape":[2,2,1],"scale":[0.5],"offset":[-1],"classes":["0"],"vocabulary":["a"]}')
+seed("report", "run", '{"round":1,"accuracy":0.5,"loss":1,"train_loss":2,"participants":2,"dropped":[{"client":1,"reason":"dropped"}],"group_accuracy":[0.5],"bytes_up":1,"cost_total_s":1,"wall_s":1}\n\0'
+     '{"round":1,"method":"m","why":"start","count":2,"idle":[],"members":[[0],[1,2]],"labels":[[1,0],[2,3]],"quality":{"cov_mean":0.5},"distances":{"metric":"l2","clients":[0,1],"rows":[[0,1],[1,0]]}}\n'
+     '{"round":2,"method":"m","why":"newcomers","placed":[{"client":3,"group":1}]}\n{"round":3,"method":"m","why":"x","members":[[1],[0,2,3]]}\n\0'
+     'client,name,samples,group,trained,dropped,accuracy,test_samples\n0,"a ""b""",1,0,1,0,0.5,1\n1,,1,,1,0,,0\n\0'
+     '{"stopped":"rounds","signature":"00","accuracy":{"last":0.5},"time":{"wall_s":1},"cost":{"compute_s":1},"metrics":{"classes":[{"name":"a","f1":0.5}],"confusion":[[1]]},"groups":{"count":2,"size_max":2}}\0'
+     '{"classes":["a","b"]}\0{"event":"start"}\n{"event":"answer","used":false,"reason":"late"}\n\0name = "n"\nrounds = 3\n')
 seed("glove", "plain", "the 1 2 -3\ncat 0.5 1e-3 4\n")
 seed("leaf", "numbers", '{"users":["a","b"],"num_samples":[1,1],"user_data":{"a":{"x":[[0.5,1]],"y":[0]},"b":{"x":[[2,3]],"y":[1]}}}')
 seed("leaf", "text", '{"users":["a"],"num_samples":[1],"user_data":{"a":{"x":[["1","d","q","u","Hi you!","t"]],"y":[1]}},"hierarchies":[]}')

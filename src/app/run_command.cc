@@ -155,8 +155,17 @@ std::unique_ptr<WatchScreen> watch(SimulationOptions& options) {
   return screen;
 }
 
-// For whoever looks at the folder later. A report that cannot be written costs nobody the run.
+// For whoever looks at the folder later. A report that cannot be written costs nobody the run, and of records that are
+// large it would cost memory and time: `muster report` makes that one.
 void leave_report(const RunSummary& summary, bool quiet) {
+  constexpr std::uintmax_t kMostRecords = std::uintmax_t{4} << 20;
+  std::uintmax_t bytes = 0;
+  for (const char* const file : {"rounds.jsonl", "groups.jsonl", "clients.csv"}) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(summary.dir / file, error);
+    if (!error) bytes += size;
+  }
+  if (bytes > kMostRecords) return;
   const auto description = describe_run(summary.dir);
   const Status written =
       description ? write_file(summary.dir / "report.html", to_html(*description)) : Status(description.error());

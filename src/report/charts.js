@@ -154,6 +154,12 @@ const MusterCharts = (() => {
       x: axisOptions(x, { type: "linear" }),
       y: axisOptions(figure.y, choice.log ? { type: "logarithmic" } : {}),
     };
+    if (figure.y.unit === "share" && !choice.log) {
+      options.scales.y.afterDataLimits = (scale) => {
+        scale.min = Math.max(scale.min, 0);
+        scale.max = Math.min(scale.max, 1);
+      };
+    }
     options.plugins.tooltip.callbacks = {
       title: (items) => items.length ? x.label + ": " + numberText(items[0].parsed.x, x.unit) : "",
       label: (item) => item.dataset.label + ": " + numberText(item.parsed.y, figure.y.unit),

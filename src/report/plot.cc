@@ -311,7 +311,7 @@ Drawing draw_heat(const Figure& figure) {
   return {
       .width = kWidth, .height = kTop + height + at.below + 12, .draw = [&figure, at](Canvas& canvas) {
         const HeatFigure& drawn = *figure.heat;
-        canvas.text(20, 16, shortened(figure.title, kWidth - 40, 14), {.size = 14});
+        canvas.text(20, 16, shortened(figure.title + ": " + drawn.values_axis.label, kWidth - 40, 14), {.size = 14});
         const double gap = at.cell >= 8 ? 0.8 : 0;
         for (std::size_t i = 0; i < drawn.values.size(); ++i) {
           for (std::size_t j = 0; j < drawn.values[i].size(); ++j) {
@@ -368,8 +368,6 @@ Drawing draw_heat(const Figure& figure) {
           canvas.text(x + 17, kTop + 6 + (height_of_scale - 12) * (1 - share),
                       tick_text(at.low + (at.high - at.low) * share, drawn.values_axis.unit), {.size = kSize});
         }
-        canvas.text(x, kTop + height_of_scale + 14, shortened(drawn.values_axis.label, kWidth - x - 4, 11),
-                    {.size = 11});
       }};
 }
 

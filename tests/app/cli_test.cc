@@ -430,7 +430,9 @@ TEST_F(Cli, AKilledRunResumesToTheSameSignature) {
     for (int i = 0; i < 20000; ++i) {
       std::error_code ignored;
       if (std::filesystem::exists(words[4])) {
-        for (const auto& entry : std::filesystem::directory_iterator(words[4], ignored)) dir = entry.path();
+        for (const auto& entry : std::filesystem::directory_iterator(words[4], ignored)) {
+          if (entry.is_directory(ignored)) dir = entry.path();  // beside it is the store
+        }
       }
       if (!dir.empty() && std::filesystem::exists(dir / "rounds.jsonl") &&
           std::filesystem::file_size(dir / "rounds.jsonl", ignored) > wanted) {
@@ -461,7 +463,9 @@ class GoingOn : public Cli {
   }
   bool recorded() {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(runs(), error)) dir_ = entry.path();
+    for (const auto& entry : std::filesystem::directory_iterator(runs(), error)) {
+      if (entry.is_directory(error)) dir_ = entry.path();
+    }
     return !dir_.empty() && std::filesystem::exists(dir_ / "rounds.jsonl");
   }
   // With files of its own for what it prints.
