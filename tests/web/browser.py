@@ -172,7 +172,12 @@ class Browser:
         return self._do("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
     def click(self, selector):
-        self._do("POST", f"/element/{self._find(selector)}/click")
+        for attempt in range(5):
+            try:
+                return self._do("POST", f"/element/{self._find(selector)}/click")
+            except BrowserError as error:  # it was drawn anew between the two calls
+                if "stale element" not in str(error) or attempt == 4:
+                    raise
 
     def fill(self, selector, text):
         element = self._find(selector)
