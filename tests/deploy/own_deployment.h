@@ -32,7 +32,7 @@ class OwnDeployment final : public RoundObserver {
     site.line.reset();
     site.answerer = std::make_unique<Answerer>(
         client_answers({.to = {}, .security = {}, .clients = {}, .name = name, .data = data, .state = states_ / name}));
-    if (cloud_) connect(name, site);
+    if (running_) connect(name, site);
   }
 
   // Runs the recipe, or goes on with a run.
@@ -48,6 +48,7 @@ class OwnDeployment final : public RoundObserver {
     cloud_ = std::make_unique<RemoteClients>(own_->admit(), WireEvents{});
     cloud_->set_how_to_read(OwnAdmission::how_to_read(recipe));
     for (std::uint32_t e = 0; e < edge_count_; ++e) edges_.push_back(std::make_unique<EdgeInMemory>(*cloud_));
+    running_ = true;
     for (auto& [name, site] : sites_) connect(name, site);
     if (resumed.empty()) {
       MUSTER_TRY(own_->gather(
@@ -60,6 +61,7 @@ class OwnDeployment final : public RoundObserver {
                                 const std::filesystem::path& folder) { return make(settled, std::move(here), folder); };
     Result<RunSummary> summary = resumed.empty() ? simulate(recipe, options) : resume(resumed, {}, options);
     const std::string signature = summary.ok() ? summary->signature : "";
+    running_ = false;  // who dials from now on waits for the next run
     cloud_->finish(signature);
     for (const auto& edge : edges_) {
       if (edge) edge->clients.finish(signature);  // as its program does when the cloud has told it
@@ -156,6 +158,7 @@ class OwnDeployment final : public RoundObserver {
   std::filesystem::path states_;
   std::shared_ptr<OwnAdmission> own_;
   std::uint32_t edge_count_;
+  bool running_ = false;
   std::unique_ptr<RemoteClients> cloud_;
   std::vector<std::unique_ptr<EdgeInMemory>> edges_;
   std::map<std::string, Site> sites_;
