@@ -7,6 +7,7 @@
 #include "profile/profile_defaults.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
+#include "solver/attack_defaults.h"
 #include "solver/objective.h"
 
 namespace muster {
@@ -31,6 +32,7 @@ void fill_in_defaults(Recipe& recipe, std::uint32_t classes) {
   recipe.cost = with_defaults(std::move(recipe.cost), recipe.local.objective.name);
   if (!recipe.plan.regroup.on.empty()) recipe.plan.regroup.round = earliest_event(recipe.plan.regroup);
   if (forms_groups(recipe)) recipe.newcomers.assign = newcomer_rule_of(recipe);
+  recipe.attack = with_defaults(std::move(recipe.attack));
   if (recipe.faults.stragglers.empty()) {
     if (const auto objective = make_objective(recipe.local.objective)) {
       recipe.faults.stragglers = (*objective)->takes_partial_work() ? "partial" : "drop";

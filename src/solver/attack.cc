@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "solver/attack_defaults.h"
 
 namespace muster {
 namespace {
@@ -41,6 +42,12 @@ const std::vector<AttackEntry>& attacks() {
   return entries;
 }
 
+AttackOptions with_defaults(AttackOptions options) {
+  if (!options.scale && options.kind == "sign-flip") options.scale = 1;
+  if (!options.scale && options.kind == "replacement") options.scale = 10;
+  return options;
+}
+
 const AttackEntry* find_attack(std::string_view name) {
   const auto found = std::ranges::find(attacks(), name, &AttackEntry::name);
   return found == attacks().end() ? nullptr : &*found;
@@ -49,7 +56,7 @@ const AttackEntry* find_attack(std::string_view name) {
 Attackers::Attackers(const AttackOptions& options, std::uint32_t clients, std::uint64_t seed) {
   const AttackEntry* const entry = find_attack(options.kind);
   MUSTER_CHECK(entry && entry->make, "'{}' is no attack", options.kind);
-  attack_ = entry->make(options, seed);
+  attack_ = entry->make(with_defaults(options), seed);
   std::vector<std::uint32_t> chosen;
   if (const auto* const listed = std::get_if<std::vector<std::uint32_t>>(&options.clients)) {
     chosen = *listed;

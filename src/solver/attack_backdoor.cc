@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-constexpr double kReplacementScale = 10;
-
 class Backdoor final : public Attack {
  public:
   Backdoor(const AttackOptions& options, double scale, std::uint64_t seed)
@@ -52,7 +50,7 @@ std::unique_ptr<Attack> make_backdoor(const AttackOptions& options, std::uint64_
 }
 
 std::unique_ptr<Attack> make_replacement(const AttackOptions& options, std::uint64_t seed) {
-  return std::make_unique<Backdoor>(options, options.scale.value_or(kReplacementScale), seed);
+  return std::make_unique<Backdoor>(options, options.scale.value(), seed);
 }
 
 }  // namespace muster

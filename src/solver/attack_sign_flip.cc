@@ -22,7 +22,7 @@ class SignFlip final : public Attack {
 }  // namespace
 
 std::unique_ptr<Attack> make_sign_flip(const AttackOptions& options) {
-  return std::make_unique<SignFlip>(options.scale.value_or(1));
+  return std::make_unique<SignFlip>(options.scale.value());
 }
 
 }  // namespace muster

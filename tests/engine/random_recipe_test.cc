@@ -95,6 +95,8 @@ const std::map<std::string, std::string> kAbsenceIsTheMeaning{
     {"local.freeze", "everything is trained"},
     {"local.personal-epochs", "personal and shared parts are trained together"},
     {"aggregation.shared", "the models of groups share nothing"},
+    {"aggregation.clip", "the median length of the changes"},
+    {"dp.clip", "nothing is clipped and no noise is added"},
     {"evaluation.fine-tune", "models are scored as they are"},
     {"profile.epsilon", "no noise"},
     {"profile.steps", "by epochs"},

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "solver/attack_defaults.h"
+
 namespace muster {
 namespace {
 
@@ -141,7 +143,7 @@ TEST(Attacks, SucceedWhenSamplesAreTakenForTheTarget) {
   const std::vector<PredictionCount> counts{{0, 0, 50}, {1, 0, 3}, {1, 1, 7}, {2, 0, 1}, {2, 1, 5}, {1, 0, 2}};
   EXPECT_EQ(make_label_flip(of("label-flip"))->success(counts), 5.0 / 12);  // of class 1, taken for 0
   EXPECT_EQ(make_backdoor(of("backdoor"), 1)->success(counts), 6.0 / 18);   // of all but class 0
-  EXPECT_EQ(make_sign_flip(of("sign-flip"))->success(counts), std::nullopt);
+  EXPECT_EQ(make_sign_flip(with_defaults(of("sign-flip")))->success(counts), std::nullopt);
   EXPECT_EQ(make_backdoor(of("backdoor"), 1)->success({}), std::nullopt);
 }
 
