@@ -1,5 +1,5 @@
 // The list of runs: filtered, sorted, ticked to be compared, and up to date.
-import { bytes, isolated, make, number, percent, progressOf, seconds, sortedTable, sortSelect, stateOf, statePill } from "./elements.js";
+import { bytes, isolated, make, number, percent, progressOf, seconds, sortedTable, sortSelect, stateOf, statePill, tableRow } from "./elements.js";
 import { ask, Changes } from "./live.js";
 
 const MOST_SHOWN = 500;
@@ -114,6 +114,20 @@ export async function showList(main) {
     draw();
   }
 
+  // Where the same runs are shown in the same order, only cells that differ are replaced: what is being clicked stays.
+  function patch(shown) {
+    const lines = place.querySelectorAll("tbody tr");
+    shown.forEach((row, i) => {
+      if (drawn.rows[i] === row) return;
+      const fresh = [...tableRow(columns, row).children];
+      [...lines[i].children].forEach((cell, j) => {
+        if (!cell.isEqualNode(fresh[j])) cell.replaceWith(fresh[j]);
+      });
+    });
+  }
+
+  let drawn = { key: "", rows: [] };
+
   // What had the focus has it again: the table is made anew.
   function draw() {
     const active = document.activeElement;
@@ -123,6 +137,11 @@ export async function showList(main) {
     const running = [...rows.values()].filter((row) => row.condition === "running").length;
     const told = `${found.length === rows.size ? rows.size : found.length + " of " + rows.size} runs` + (running ? `, ${running} running` : "");
     if (count.textContent !== told) count.textContent = told;
+    const key = JSON.stringify([kept.order, shown.length === found.length, shown.map((row) => row.run)]);
+    const same = key === drawn.key && shown.length > 0;
+    if (same) patch(shown);
+    drawn = { key, rows: shown };
+    if (same) return showTicked();
     phoneSort.replaceChildren(sortSelect(columns, kept.order, sorted));
     if (rows.size === 0) {
       place.replaceChildren(make("div", { class: "sheet empty" }, make("p", {}, "There are no runs here yet. Start one, and it appears by itself:"), make("p", {}, make("code", {}, "muster run fedavg"))));
