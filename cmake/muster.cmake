@@ -1,7 +1,7 @@
 # One function per kind of target, so that every stage is declared in the same few words.
 
 # In dependency order: a stage includes only from itself and from the stages before it (tests/layering.sh checks).
-set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver aggregate secure train ranks pki wire net cost
+set(MUSTER_STAGE_ORDER base data model clients profile grouping plan solver secure aggregate train ranks pki wire net cost
     record recipe engine report store web deploy app)
 
 # What the libraries link: CMake packages with their oldest accepted version, and pkg-config modules. Whoever links an

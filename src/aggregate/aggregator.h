@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "plan/plan.h"
+#include "secure/sum_phase.h"
 #include "solver/local_task.h"
 
 namespace muster {
@@ -34,6 +35,23 @@ struct MemberReport {
   std::uint32_t times_clipped = 0;
 };
 
+// A member that stopped answering in a secure sum of its group.
+struct LostMember {
+  ClientId client;
+  SumPhase phase = SumPhase::kKeys;
+  bool operator==(const LostMember&) const = default;
+};
+
+// What the secure sums of groups came to, where members are merged by them.
+struct SumFigures {
+  std::uint32_t sums = 0;        // begun
+  std::uint32_t abandoned = 0;   // of them: too few members were left to open it
+  std::vector<LostMember> lost;  // each member once in a round
+  std::uint64_t bytes_up = 0;    // of all messages of members, and of the server
+  std::uint64_t bytes_down = 0;
+  bool operator==(const SumFigures&) const = default;
+};
+
 // What a group sends. With no reports every member dropped: the update carries no model and counts for nothing.
 struct GroupUpdate {
   GroupId group;
@@ -44,6 +62,7 @@ struct GroupUpdate {
   bool fell_back = false;      // too few members, at least once, for the rule that merges them
   std::vector<MemberReport> members;
   std::vector<Dropped> dropped;
+  SumFigures secure = {};
 };
 
 // The [aggregation] section of a recipe.

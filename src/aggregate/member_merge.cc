@@ -16,6 +16,8 @@ std::vector<InGroupEntry> all_choices() {
       {.name = "uniform",
        .summary = "plain mean of the members' models",
        .make = [](const AggregationOptions&, std::uint64_t) { return make_member_mean(false); }},
+      {.name = std::string(kSecureSum),
+       .summary = "mean weighted by training samples, of which nobody sees what one member sends"},
   };
   for (const MergeRuleEntry& rule : merge_rules()) {
     choices.push_back({.name = rule.name,

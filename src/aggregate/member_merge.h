@@ -46,8 +46,10 @@ struct InGroupEntry {
   bool judges = false;
   // With one member it may do something else than take its model.
   bool changes_one = false;
-  std::function<std::unique_ptr<MemberMerge>(const AggregationOptions& options, std::uint64_t seed)> make;
+  // Empty for a secure sum, which nobody merges who sees models.
+  std::function<std::unique_ptr<MemberMerge>(const AggregationOptions& options, std::uint64_t seed)> make = {};
 };
+inline constexpr std::string_view kSecureSum = "secure-sum";
 // The catalogue, in the order of the documentation.
 [[nodiscard]] const std::vector<InGroupEntry>& in_group_choices();
 // Null for an unknown name.

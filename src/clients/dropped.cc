@@ -18,6 +18,10 @@ std::string_view name(DropReason reason) {
       return "malformed";
     case DropReason::kNotNeeded:
       return "not-needed";
+    case DropReason::kAbandoned:
+      return "abandoned";
+    case DropReason::kRefused:
+      return "refused";
   }
   return "?";
 }

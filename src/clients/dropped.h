@@ -8,7 +8,17 @@
 
 namespace muster {
 
-enum class DropReason { kFault, kStraggler, kNoSamples, kNonFinite, kUnreachable, kMalformed, kNotNeeded };
+enum class DropReason {
+  kFault,
+  kStraggler,
+  kNoSamples,
+  kNonFinite,
+  kUnreachable,
+  kMalformed,
+  kNotNeeded,
+  kAbandoned,
+  kRefused
+};
 // As the record has it.
 [[nodiscard]] std::string_view name(DropReason reason);
 

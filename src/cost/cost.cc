@@ -143,13 +143,15 @@ CostOptions with_defaults(CostOptions options, const std::string& objective) {
 }
 
 RoundBytes count_bytes(const RoundWork& work) {
-  RoundBytes bytes{.down = work.profile_bytes_down, .up = work.profile_bytes_up, .links = {}};
+  RoundBytes bytes{.down = work.profile_bytes_down + work.secure_bytes_down,
+                   .up = work.profile_bytes_up + work.secure_bytes_up,
+                   .links = {}};
   for (const GroupWork& group : work.drawn) {
     if (work.keeps_models) break;
     const std::uint64_t downloads = std::uint64_t{work.visits} * group.size;
     const std::uint64_t sent = uploads(group);
     bytes.down += downloads * work.download_bytes;
-    bytes.up += sent * work.upload_bytes;
+    if (!work.secure) bytes.up += sent * work.upload_bytes;
     if (work.in_sequence) {
       bytes.links.relay += (downloads - std::min<std::uint64_t>(downloads, 1)) * work.download_bytes +
                            (sent - std::min<std::uint64_t>(sent, 1)) * work.upload_bytes;

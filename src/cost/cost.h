@@ -54,6 +54,10 @@ struct RoundWork {
   std::vector<GroupWork> drawn;
   std::uint64_t download_bytes = 0;  // of one visit
   std::uint64_t upload_bytes = 0;
+  // Where members are merged by secure sums: all messages of these, in place of uploads of models.
+  bool secure = false;
+  std::uint64_t secure_bytes_up = 0;
+  std::uint64_t secure_bytes_down = 0;
   // For profiles, before the round.
   double profile_flops = 0;  // of the client that had most to do
   std::uint64_t profile_bytes_down = 0;

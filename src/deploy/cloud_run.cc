@@ -259,6 +259,12 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
         "hide nothing from them; simulate the run",
         *recipe.dp.clip);
   }
+  if (sums_securely(recipe)) {
+    return usage_error(
+        "aggregation.in-group: \"{}\" is for simulations: deployed clients do not take part in secure sums; want "
+        "samples-weighted | uniform",
+        recipe.aggregation.in_group);
+  }
   if (held_by_clients(recipe.data)) MUSTER_TRY(check_recipe(recipe));
   CloudNetwork network(options, page, ledger, simulation.times);
   DropCount drops;

@@ -16,6 +16,7 @@ struct CostSetting {
   bool in_sequence = false;  // members of a group train one after the other
   std::uint32_t visits = 1;  // of every member, in a round
   bool edges = false;        // groups live at edge servers
+  bool secure = false;       // members are merged by secure sums
   SentValues sent = {};
 };
 
@@ -34,6 +35,7 @@ class CostMeter final : public RoundObserver {
  private:
   CostSetting setting_;
   RoundWork work_;
+  SumFigures sums_;
   std::size_t broadcast_ = 0;
 };
 

@@ -18,6 +18,15 @@ AggregatorSizes aggregator_sizes(const Recipe& recipe, const Network& network, s
   return sizes;
 }
 
+namespace {
+
+// Whether members of a group count by their samples.
+bool weighs_members(const std::string& in_group) {
+  return in_group == AggregationOptions{}.in_group || in_group == kSecureSum;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
                                             std::vector<float> initial, ParameterRanges shared) {
   const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);
@@ -26,10 +35,9 @@ Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const Aggregat
     return make_client_models(std::move(initial));
   }
   if (keeping == ModelKeeping::kPerGroup) {
-    return make_group_models(
-        recipe.aggregation.mixing, std::move(initial),
-        {.ranges = std::move(shared), .by_samples = recipe.aggregation.in_group == AggregationOptions{}.in_group},
-        recipe.aggregation.mixing_normalize);
+    return make_group_models(recipe.aggregation.mixing, std::move(initial),
+                             {.ranges = std::move(shared), .by_samples = weighs_members(recipe.aggregation.in_group)},
+                             recipe.aggregation.mixing_normalize);
   }
   if (keeping == ModelKeeping::kSlots) {
     const bool corrects =

@@ -24,6 +24,7 @@ CostSetting cost_setting(const Recipe& recipe, const Federation& federation, con
           .in_sequence = federation.trainer().in_sequence(),
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
+          .secure = sums_securely(recipe),
           .sent = sent};
 }
 

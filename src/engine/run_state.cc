@@ -65,6 +65,12 @@ void RunState::sign(const RoundRecord& record) {
   }
   hasher.add(record.bytes_up);
   hasher.add(record.bytes_down);
+  if (record.secure) {
+    hasher.add(std::uint64_t{record.secure->abandoned} << 32 | record.secure->sums);
+    for (const LostMember& lost : record.secure->lost) {
+      hasher.add(std::uint64_t{lost.client.value} << 8 | static_cast<std::uint64_t>(lost.phase));
+    }
+  }
   // Runs without validation samples have the signatures they had before there were any.
   if (record.validation_accuracy) {
     hasher.add(bits(*record.validation_accuracy));

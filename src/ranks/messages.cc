@@ -6,9 +6,10 @@
 namespace muster {
 namespace {
 
-constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kNotNeeded) + 1;
+constexpr std::uint64_t kDropReasons = static_cast<std::uint64_t>(DropReason::kRefused) + 1;
 // The least that one of them takes, so that a count can be checked before anything is made room for.
 constexpr std::size_t kDroppedBytes = 5;
+constexpr std::size_t kLostBytes = 5;
 constexpr std::size_t kReportBytes = 62;
 
 void put_report(const MemberReport& report, ParcelWriter& out) {
@@ -39,6 +40,32 @@ MemberReport take_report(ParcelReader& in) {
   report.times_filtered = in.take<std::uint32_t>();
   report.times_clipped = in.take<std::uint32_t>();
   return report;
+}
+
+void put_figures(const SumFigures& figures, ParcelWriter& out) {
+  out.put(figures.sums);
+  out.put(figures.abandoned);
+  out.put(figures.bytes_up);
+  out.put(figures.bytes_down);
+  out.put(std::uint64_t{figures.lost.size()});
+  for (const LostMember& lost : figures.lost) {
+    out.put(lost.client);
+    out.put(lost.phase);
+  }
+}
+
+SumFigures take_figures(ParcelReader& in) {
+  SumFigures figures;
+  figures.sums = in.take<std::uint32_t>();
+  figures.abandoned = in.take<std::uint32_t>();
+  figures.bytes_up = in.take<std::uint64_t>();
+  figures.bytes_down = in.take<std::uint64_t>();
+  figures.lost.resize(in.take_count(kLostBytes));
+  for (LostMember& lost : figures.lost) {
+    lost.client = in.take<ClientId>();
+    lost.phase = in.take_below<SumPhase>(static_cast<std::uint64_t>(SumPhase::kDone));
+  }
+  return figures;
 }
 
 void put_predictions(const Predictions& predictions, ParcelWriter& out) {
@@ -75,6 +102,7 @@ void put_update(GroupUpdate update, ParcelWriter& out) {
   for (const MemberReport& report : update.members) put_report(report, out);
   out.put(std::uint64_t{update.dropped.size()});
   for (const Dropped& dropped : update.dropped) put_dropped(dropped, out);
+  put_figures(update.secure, out);
   if (update.members.empty()) return;  // it carries no model
   out.put_block(std::move(update.model));
   out.put_block(std::move(update.payload));
@@ -89,6 +117,7 @@ GroupUpdate take_update(ParcelReader& in, std::size_t most) {
   for (MemberReport& report : update.members) report = take_report(in);
   update.dropped.resize(in.take_count(kDroppedBytes));
   for (Dropped& dropped : update.dropped) dropped = take_dropped(in);
+  update.secure = take_figures(in);
   if (update.members.empty()) return update;
   update.model = in.take_block(most);
   update.payload = in.take_block(most);

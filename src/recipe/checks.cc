@@ -341,6 +341,47 @@ Status check_attack(const Recipe& r) {
   return {};
 }
 
+// Does anything need what a member sends by itself, which a secure sum hides?
+Status check_secure(const Recipe& r) {
+  if (!sums_securely(r)) return {};
+  const auto hidden = [](const char* key, const std::string& value, const char* why, const char* want) {
+    return usage_error("{}: {} does not go with aggregation.in-group = \"secure-sum\": {}; want {}", key, value, why,
+                       want);
+  };
+  const auto quoted = [](const std::string& word) { return fmt::format("\"{}\"", word); };
+  const SecureOptions& secure = r.training.secure;
+  if (secure.neighbours % 2 != 0) return usage_error("secure.neighbours: {}, want an even number", secure.neighbours);
+  if (secure.bits && *secure.bits != 32 && *secure.bits != 64) {
+    return usage_error("secure.bits: {}, want 32 or 64", *secure.bits);
+  }
+  if (!r.plan.regroup.on.empty()) {
+    return hidden("plan.regroup-on", quoted(r.plan.regroup.on), "it looks at what every member sent in a round",
+                  "plan.regroup-every, or groups that stay");
+  }
+  if (newcomer_entry(r).asks == NewcomerAsks::kSent) {
+    return hidden("newcomers.assign", quoted(newcomer_entry(r).name), "it compares what every client sent",
+                  "argmin-loss | random");
+  }
+  if (r.evaluation.discrepancy) {
+    return hidden("evaluation.discrepancy", "true", "it measures every model that was sent", "false");
+  }
+  const ProfileEntry* const profile = find_entry(profile_kinds(), r.profile.kind);
+  if (profile && profile->trains) {
+    return hidden("profile.kind", quoted(r.profile.kind), "clients would tell what they learn from their samples",
+                  "label-histogram | none");
+  }
+  const AggregationEntry* const global = find_aggregation(r.aggregation.global);
+  if (global && !global->pairs_with.empty()) {
+    return hidden("local.objective", quoted(r.local.objective.name),
+                  "clients send more than models, of which it sums nothing", "plain | prox");
+  }
+  if (r.deployment.over_select > 1) {
+    return hidden("deployment.over-select", fmt::format("{}", r.deployment.over_select),
+                  "members whose answers are not awaited are lost to the sum", "1");
+  }
+  return {};
+}
+
 Status check_local(const Recipe& r) {
   const auto names_head = [](const std::string& part) {
     return part == "head" || part == "classifier" || part == "all";
@@ -468,6 +509,7 @@ Status check_recipe(const Recipe& r) {
   MUSTER_TRY(check_models(r));
   MUSTER_TRY(check_attack(r));
   MUSTER_TRY(check_privacy(r));
+  MUSTER_TRY(check_secure(r));
   MUSTER_TRY(check_local(r));
   MUSTER_TRY(check_data(r));
   MUSTER_TRY(check_external(r));

@@ -64,6 +64,10 @@ bool forms_groups(const Recipe& recipe) {
   return !found || !found->alone;
 }
 
+bool sums_securely(const Recipe& recipe) {
+  return forms_groups(recipe) && !trains_in_sequence(recipe) && recipe.aggregation.in_group == kSecureSum;
+}
+
 bool trains_in_sequence(const Recipe& recipe) {
   const TrainingMode* const mode = find_entry(training_modes(), recipe.training.mode);
   return mode && mode->in_sequence;

@@ -67,6 +67,7 @@ template <typename Entries>
 // Questions. A word that is no entry's name answers no.
 [[nodiscard]] bool forms_groups(const Recipe& recipe);  // of more than one client
 [[nodiscard]] bool trains_in_sequence(const Recipe& recipe);
+[[nodiscard]] bool sums_securely(const Recipe& recipe);            // the members of a group
 [[nodiscard]] bool keeps_models_per_group(const Recipe& recipe);   // also where every client is its own group
 [[nodiscard]] bool keeps_models_in_clients(const Recipe& recipe);  // every client its own, the server none
 [[nodiscard]] bool keeps_parts_in_clients(const Recipe& recipe);   // beside what they share: a part, or a model more

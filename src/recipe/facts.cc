@@ -219,6 +219,7 @@ RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
     facts.client_validation = facts.client_validation || counts.validation > 0;
     samples[k] = counts.train;
     if (samples[k] > 0) ++facts.clients_with_samples;
+    facts.most_samples = std::max(facts.most_samples, samples[k]);
   }
   if (recipe.newcomers.round) facts.late = recipe.newcomers.clients.of(facts.clients);
   facts.edges = edges_of_first_groups(recipe, data, samples);

@@ -19,7 +19,8 @@ struct RecipeFacts {
   std::uint32_t clients = 0;
   std::uint32_t clients_with_samples = 0;
   std::uint32_t classes = 0;
-  std::uint32_t late = 0;  // clients that are not there before newcomers.round
+  std::uint32_t most_samples = 0;  // of one client, to train on
+  std::uint32_t late = 0;          // clients that are not there before newcomers.round
   // Those among whom the first groups are formed: with samples, there by then, and asked. Later ones have no fewer.
   std::vector<EdgeFacts> edges;
   bool global_test = false;        // the server has test samples

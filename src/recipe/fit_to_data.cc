@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/names.h"
 #include "data/catalogue.h"
@@ -201,6 +202,10 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
   recipe.data = data.resolved(std::move(recipe.data));
   unset_without_effect(recipe, before);
   fill_in_fitting(recipe, facts);
+  if (sums_securely(recipe) && !recipe.training.secure.most_samples) {
+    // Rounded, so that it says less of the largest client.
+    recipe.training.secure.most_samples = std::bit_ceil(std::max(facts.most_samples, 1u));
+  }
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
   if (facts.global_test && !keeps_models_per_group(recipe) && !scores_clients_apart(recipe)) {
     recipe.evaluation.on = "global";

@@ -616,6 +616,30 @@ void add_aggregation(std::vector<Key>& keys) {
       .only(aggregation_key("noise"));
 }
 
+void add_secure(std::vector<Key>& keys) {
+  Section<SecureOptions> secure(keys, "secure", [](Recipe& r) -> SecureOptions& { return r.training.secure; });
+  using S = SecureOptions;
+  const auto by_secure_sum = [] { return needs("aggregation.in-group = \"secure-sum\"", sums_securely); };
+  secure
+      .add("threshold", &S::threshold, number({0.5, 1, true}),
+           "share of those who hold a member's secrets without whom nothing is opened; a group that has fewer left is "
+           "abandoned")
+      .only(by_secure_sum());
+  secure
+      .add("neighbours", &S::neighbours, integer(0, 65534),
+           "members who hold a member's secrets, an even number; 0: all others of its group")
+      .only(by_secure_sum());
+  secure.add("bits", &S::bits, integer(32, 64), "of the words that are summed: 32 or 64")
+      .otherwise("32 where that leaves 16 bits of fraction, else 64")
+      .only(by_secure_sum());
+  secure
+      .add("most-samples", &S::most_samples, integer(1, kMostSamples),
+           "of one client, for which words have room; one that has more is left out")
+      .unit("samples")
+      .otherwise("the largest client's, rounded up to a power of 2")
+      .only(by_secure_sum());
+}
+
 bool has_validation(const Recipe& r) {
   return r.data.validation_fraction > 0;
 }
@@ -860,6 +884,7 @@ std::vector<Key> declare_keys() {
   add_plan(keys);
   add_training(keys);
   add_aggregation(keys);
+  add_secure(keys);
   add_evaluation(keys);
   add_stop(keys);
   add_newcomers(keys);

@@ -53,6 +53,18 @@ Json to_json(const SiteFigures& s) {
           {"skipped", s.skipped.empty() ? Json(nullptr) : Json(s.skipped)}};
 }
 
+Json to_json(const SumFigures& figures) {
+  Json lost = Json::array();
+  for (const LostMember& member : figures.lost) {
+    lost.push_back({{"client", member.client.value}, {"phase", name(member.phase)}});
+  }
+  return {{"sums", figures.sums},
+          {"abandoned", figures.abandoned},
+          {"lost", std::move(lost)},
+          {"bytes_up", figures.bytes_up},
+          {"bytes_down", figures.bytes_down}};
+}
+
 Json to_json(const EpochFigures& e) {
   Json json{{"min", number(e.min)}, {"mean", number(e.mean)}, {"max", number(e.max)}};
   if (!e.clients.empty()) json["clients"] = Json::array();
@@ -147,6 +159,7 @@ std::string to_json(const RoundRecord& r) {
             {"cost_total_s", number(r.cost_total_s)},
             {"wall_s", number(r.wall_s)}};
   if (r.loss_variance) json["loss_variance"] = number(r.loss_variance);
+  if (r.secure) json["secure"] = to_json(*r.secure);
   if (r.epochs) json["epochs"] = to_json(*r.epochs);
   if (r.merge) add_merge(json, *r.merge);
   if (r.attacked) json["attack_success"] = number(r.attack_success);

@@ -54,6 +54,7 @@ struct RoundRecord {
   bool attacked = false;                 // there is an attack, of which
   std::optional<double> attack_success;  // share of the samples an attack is after that are taken for its target
   std::optional<double> epsilon;         // spent since the run began, where it is private
+  std::optional<SumFigures> secure;      // of the groups' secure sums, where members are merged by them
   std::uint32_t groups = 0;
   std::uint32_t idle = 0;
   std::uint32_t models = 1;

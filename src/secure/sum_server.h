@@ -12,13 +12,10 @@
 #include "secure/member_identity.h"
 #include "secure/neighbours.h"
 #include "secure/sum_messages.h"
+#include "secure/sum_phase.h"
 #include "secure/sum_terms.h"
 
 namespace muster {
-
-enum class SumPhase { kKeys, kShares, kInput, kAgreement, kOpening, kDone };
-// "keys", "shares", "input", "agreement", "opening".
-[[nodiscard]] std::string_view name(SumPhase phase);
 
 // Used by one thread.
 class SumServer {

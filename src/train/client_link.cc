@@ -10,4 +10,8 @@ Status ClientLink::train_each(std::span<const TrainTask> tasks, LocalUpdate reus
   return {};
 }
 
+Status ClientLink::sum_each(SumPhase, std::span<SumAsk>, const TakeSumReply&) {
+  return failure("aggregation.in-group: \"secure-sum\", which is not known where the members are");
+}
+
 }  // namespace muster

@@ -9,12 +9,24 @@
 #include "base/result.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
+#include "secure/sum_phase.h"
 #include "solver/local_task.h"
 
 namespace muster {
 
 class Attackers;
 class LocalSolver;
+
+// What the server of a secure sum says to a member, and what that answers.
+struct SumAsk {
+  TrainTask task;                  // names client, round and part; in phase input all of it is to be done
+  std::vector<std::byte> message;  // of secure/sum_messages.h
+};
+struct SumAnswer {
+  std::vector<std::byte> message;
+  LocalUpdate update = {};  // in phase input; the model stays with the client
+};
+using SumReply = std::variant<SumAnswer, Dropped>;
 
 using EvaluateReply = std::variant<Evaluation, Dropped>;
 
@@ -29,6 +41,10 @@ class ClientLink {
   // as it and those before it are there; `take` gives back memory for another. By default one task after the other.
   using TakeReply = std::function<LocalUpdate(std::size_t task, TrainReply reply)>;
   [[nodiscard]] virtual Status train_each(std::span<const TrainTask> tasks, LocalUpdate reuse, const TakeReply& take);
+  // One phase of a secure sum, for all members that are still in it. Replies are taken in the order of the asks. By
+  // default an error: there are links without.
+  using TakeSumReply = std::function<void(std::size_t ask, SumReply reply)>;
+  [[nodiscard]] virtual Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take);
   // "Tell your profile." An error also if it is neither the recipe's kind nor losses.
   [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
   // "Evaluate this model on your own test or validation samples."

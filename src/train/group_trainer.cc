@@ -50,6 +50,7 @@ GroupUpdate start_update(const GroupTask& task, GroupUpdate reuse) {
   reuse.members.clear();
   reuse.dropped.clear();
   reuse.fell_back = false;
+  reuse.secure = {};
   return reuse;
 }
 
@@ -174,6 +175,9 @@ Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& 
     for (const InGroupEntry& entry : in_group_choices()) accepted.push_back(entry.name);
     return Error{ErrorCode::kUsage,
                  "aggregation.in-group: " + unknown_name("aggregation", aggregation.in_group, accepted)};
+  }
+  if (options.mode == "parallel" && aggregation.in_group == kSecureSum) {
+    return make_secure_parallel(options.group_rounds, options.secure, seed);
   }
   if (options.mode == "parallel") {
     return make_parallel(options.group_rounds,

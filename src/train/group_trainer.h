@@ -8,6 +8,7 @@
 #include "aggregate/aggregator.h"
 #include "aggregate/member_merge.h"
 #include "aggregate/privacy_options.h"
+#include "secure/secure_options.h"
 #include "train/client_link.h"
 #include "train/group_task.h"
 
@@ -19,6 +20,7 @@ struct TrainingOptions {
   std::uint32_t group_rounds = 1;  // parallel: rounds inside the group per global round
   std::uint32_t passes = 1;        // sequential: how often the chain is walked
   bool shuffle = true;             // sequential: a new order of members for every pass
+  SecureOptions secure = {};       // parallel, where members are merged by a secure sum
 };
 
 // Thread-safe.
@@ -90,6 +92,8 @@ struct MemberMerging {
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, MemberMerging merging);
 // By the mean.
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples);
+std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
+                                                   std::uint64_t seed);
 std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed);
 
 }  // namespace muster

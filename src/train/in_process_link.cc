@@ -1,8 +1,12 @@
 // Clients in this process: a call into the worker's local solver, after the faults that the plan drew for the client.
 #include <limits>
+#include <map>
 
+#include "secure/sum_client.h"
 #include "solver/profile_subject.h"
+#include "train/change_words.h"
 #include "train/client_link.h"
+#include "train/reply_check.h"
 
 namespace muster {
 namespace {
@@ -16,6 +20,10 @@ class InProcessLink final : public ClientLink {
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
     const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
     if (fault.drop) return TrainReply{Dropped{task.client, DropReason::kFault}};
+    return train_with(fault, task, std::move(reuse));
+  }
+
+  Result<TrainReply> train_with(const Fault& fault, const TrainTask& task, LocalUpdate reuse) {
     TrainTask given = task;
     if (fault.straggle) {
       if (!partial_) return TrainReply{Dropped{task.client, DropReason::kStraggler}};
@@ -32,6 +40,15 @@ class InProcessLink final : public ClientLink {
       attackers_->attack().change_update(given, solver_.network().parameters(), *update);
     }
     return reply;
+  }
+
+  Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
+    if (phase == SumPhase::kKeys) members_.clear();
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      MUSTER_ASSIGN(SumReply reply, take_part(phase, asks[i]));
+      take(i, std::move(reply));
+    }
+    return {};
   }
 
   // A client that is gone in a round is gone for its profile too. Only training takes time or can break.
@@ -60,6 +77,67 @@ class InProcessLink final : public ClientLink {
   }
 
  private:
+  // A member of the secure sum that this link has under way.
+  struct Member {
+    Member(ClientId client, std::uint64_t seed, SeededKeys keys)
+        : signer(seed, client), verifier(seed), sum(client, signer, verifier, std::move(keys)) {}
+    SimulatedSigner signer;
+    SimulatedVerifier verifier;
+    SumClient sum;
+  };
+
+  // A client that vanishes in a round does so in some phase of its first sum, and is not there for the others.
+  bool vanishes(SumPhase phase, const TrainTask& task) const {
+    if (!draw_fault(faults_, seed_, task.round, task.client).drop) return false;
+    if (task.part > 0) return true;
+    Stream stream({.seed = seed_, .purpose = Purpose::kFault, .round = task.round, .id = task.client.value, .part = 1});
+    return static_cast<std::uint32_t>(phase) >= stream.below(static_cast<std::uint32_t>(SumPhase::kDone));
+  }
+
+  Result<SumReply> take_part(SumPhase phase, SumAsk& ask) {
+    const TrainTask& task = ask.task;
+    if (vanishes(phase, task)) return SumReply{Dropped{task.client, DropReason::kFault}};
+    if (phase == SumPhase::kKeys) {
+      MUSTER_ASSIGN(const SumTerms terms, unpack_terms(std::move(ask.message)));
+      const SeededKeys keys({.seed = seed_,
+                             .round = task.round,
+                             .part = task.part,
+                             .group = terms.group.value,
+                             .client = task.client.value});
+      auto& member = members_[task.client.value];
+      member = std::make_unique<Member>(task.client, seed_, keys);
+      SumHistory history;  // the trainer asks for every sum once
+      return answer_of(task.client, member->sum.join(terms, history));
+    }
+    const auto found = members_.find(task.client.value);
+    if (found == members_.end()) return failure("client {} takes part in no secure sum", task.client.value);
+    SumClient& sum = found->second->sum;
+    if (phase == SumPhase::kShares) return answer_of(task.client, sum.share(std::move(ask.message)));
+    if (phase == SumPhase::kAgreement) return answer_of(task.client, sum.agree(std::move(ask.message)));
+    if (phase == SumPhase::kOpening) return answer_of(task.client, sum.open(std::move(ask.message)));
+    MUSTER_ASSIGN(TrainReply trained, train_left(task));
+    if (const auto fault = fault_in(trained, task, {})) return SumReply{Dropped{task.client, *fault}};
+    auto& update = std::get<LocalUpdate>(trained);
+    Result<Words> words = encode_change(sum.terms().format, task.model, update);
+    if (!words) return SumReply{Dropped{task.client, DropReason::kMalformed}};
+    MUSTER_ASSIGN(SumReply reply, answer_of(task.client, sum.mask(std::move(ask.message), std::move(*words))));
+    if (auto* const answer = std::get_if<SumAnswer>(&reply)) {
+      spare_ = std::move(update.model);
+      answer->update = std::move(update);
+    }
+    return reply;
+  }
+
+  static Result<SumReply> answer_of(ClientId client, Result<SumMessage> said) {
+    if (!said) return SumReply{Dropped{client, DropReason::kRefused}};
+    return SumReply{SumAnswer{.message = std::move(*said)}};
+  }
+
+  // What is left of a member's round once it is known not to vanish.
+  Result<TrainReply> train_left(const TrainTask& task) {
+    return train_with(draw_fault(faults_, seed_, task.round, task.client), task, {.model = std::move(spare_)});
+  }
+
   std::span<const float> poisoned(std::span<const float> model) {
     poisoned_.assign(model.begin(), model.end());
     poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
@@ -75,6 +153,8 @@ class InProcessLink final : public ClientLink {
   std::uint64_t seed_;
   const Attackers* attackers_;
   std::vector<float> poisoned_;
+  std::map<std::uint32_t, std::unique_ptr<Member>> members_;  // by client
+  std::vector<float> spare_;                                  // memory for a model
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ class DeployedProperty : public SimulationTest {
   }
 
   void check(std::uint32_t number) {
-    const Settings settings = RandomComposition(6000 + number).draw();
+    const Settings settings = RandomComposition(6000 + number, /*deployed=*/true).draw();
     const Recipe recipe = recipe_of({settings});
     SCOPED_TRACE(described(number, settings));
 
@@ -74,7 +74,7 @@ class DeployedProperty : public SimulationTest {
 
   // More clients are asked than needed, by edges and by the cloud.
   void check_over_selection(std::uint32_t number) {
-    const Settings settings = RandomComposition(7000 + number).draw();
+    const Settings settings = RandomComposition(7000 + number, /*deployed=*/true).draw();
     const Recipe recipe = recipe_of({settings});
     SCOPED_TRACE(described(number, settings));
     const auto simulated = simulate(recipe, options());
@@ -117,7 +117,7 @@ class DeployedProperty : public SimulationTest {
 
   // Clients with a table each instead of the composition's own data.
   void check_own_data(std::uint32_t number) {
-    Settings settings = RandomComposition(8000 + number).draw();
+    Settings settings = RandomComposition(8000 + number, /*deployed=*/true).draw();
     std::erase_if(settings, [](const std::string& one) {
       return one.starts_with("data.") || one.starts_with("evaluation.on") || one.starts_with("newcomers.");
     });

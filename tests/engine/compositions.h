@@ -135,6 +135,11 @@ inline const std::vector<NamedSettings> kCompositions{
      {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=3", "aggregation.in-group=norm-clip",
       "aggregation.clip=0.2", "aggregation.global=trimmed-mean", "attack.kind=label-flip"}},
     {"private", {"aggregation.global=adam", "dp.clip=0.5", "dp.noise-multiplier=0.5", "dp.epsilon=1000.0"}},
+    // Groups whose members are summed without anybody seeing what one sends.
+    {"secure-sums",
+     {"plan.sample-clients=1.0", "data.edges=2", "profile.kind=label-histogram", "grouping.method=mediator",
+      "grouping.size=4", "plan.sample-groups=0.7", "training.group-rounds=2", "aggregation.in-group=secure-sum",
+      "secure.threshold=0.6", "faults.drop=0.2", "faults.nan=0.1"}},
 };
 
 // A name that GoogleTest accepts.

@@ -59,7 +59,9 @@ inline Status check_settings(const Settings& settings) {
 
 class RandomComposition {
  public:
-  explicit RandomComposition(std::uint32_t number) : stream_({.seed = number, .purpose = Purpose::kTest}) {}
+  // Deployed clients take part in no secure sums.
+  explicit RandomComposition(std::uint32_t number, bool deployed = false)
+      : stream_({.seed = number, .purpose = Purpose::kTest}), deployed_(deployed) {}
 
   // Settings of a small federation that check_recipe() accepts.
   Settings draw() {
@@ -175,7 +177,10 @@ class RandomComposition {
     if (chance(0.1)) set("local.adapt-epochs", "0.5");
     if (chance(0.05)) set("local.learning-rate", "1e30");
     set("aggregation.global", any_name(aggregations()));
-    if (chance(0.3)) set("aggregation.in-group", any_name(in_group_choices()));
+    if (chance(0.3)) {
+      const std::string merge = any_name(in_group_choices());
+      set("aggregation.in-group", deployed_ && merge == kSecureSum ? "uniform" : merge);
+    }
     if (chance(0.1)) set("aggregation.attackers", chance(0.5) ? "1" : "0.3");
     if (chance(0.1)) set("aggregation.clip", "0.05");
     if (chance(0.2)) set("aggregation.window", number(1, 4));
@@ -280,6 +285,7 @@ class RandomComposition {
   }
 
   Stream stream_;
+  bool deployed_;
   Settings settings_;
 };
 

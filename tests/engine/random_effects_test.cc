@@ -43,6 +43,8 @@ const Quiet kQuiet[] = {
      [](const Recipe& r) { return r.local.steps == 1u; }},
     {"local.lambda", "so is a discrepancy", [](const Recipe& r) { return r.local.steps == 1u; }},
     {"local.share-smoothing", "so is the slope of a share", [](const Recipe& r) { return r.local.steps == 1u; }},
+    {"secure.threshold", "the same number of a few members may be either share of them"},
+    {"secure.neighbours", "groups may be smaller"},
     {"faults.stragglers", "the few stragglers may be drawn in no round"},
 };
 

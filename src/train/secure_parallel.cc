@@ -1,0 +1,160 @@
+// Parallel group training in which nobody sees what a member sends: every member trains from the group's model, a
+// secure sum (secure/sum_server.h) adds up by how much they changed it, and that is repeated for some group rounds. A
+// sum for which too few members are left is abandoned, and the model stays as it was.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "secure/key_agreement.h"
+#include "secure/sum_server.h"
+#include "train/group_trainer.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t kUsualMostSamples = 65536;
+
+class SecureParallel final : public GroupTrainer {
+ public:
+  SecureParallel(std::uint32_t group_rounds, const SecureOptions& options, std::uint64_t seed)
+      : group_rounds_(group_rounds),
+        options_(options),
+        run_(fmt::format("simulation with seed {}", seed)),
+        verifier_(seed) {}
+
+  std::uint32_t visits() const override { return group_rounds_; }
+
+  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                            GroupUpdate reuse) const override {
+    GroupUpdate result = start_update(task, std::move(reuse));
+    const std::span<const float> start = call.models[task.model];
+    result.model.assign(start.begin(), start.end());
+    result.payload.clear();
+    for (std::uint32_t part = 0; part < group_rounds_; ++part) {
+      MUSTER_TRY(sum_members(call, task, part, link, result));
+    }
+    return result;
+  }
+
+ private:
+  // One sum: what each member said of its training, and why the others said nothing.
+  struct Sum {
+    SumServer server;
+    std::map<ClientId, LocalUpdate> updates = {};
+    std::map<ClientId, DropReason> why = {};
+  };
+
+  Result<SumTerms> terms_of(const RoundCall& call, const GroupTask& task, std::uint32_t part,
+                            std::span<const float> model) const {
+    SumTerms terms{.run = run_,
+                   .round = call.round,
+                   .part = part,
+                   .group = task.group,
+                   .model = digest_of(std::as_bytes(model)),
+                   .members = {task.members.begin(), task.members.end()},
+                   .neighbours = options_.neighbours,
+                   .words = static_cast<std::uint32_t>(model.size() + 1)};
+    std::ranges::sort(terms.members);
+    terms.threshold = threshold_for(options_.threshold, terms.holders());
+    MUSTER_ASSIGN(terms.format, choose_fixed_point(options_.bits, static_cast<std::uint32_t>(terms.members.size()),
+                                                   options_.most_samples.value_or(kUsualMostSamples)));
+    return terms;
+  }
+
+  // Takes one reply of a phase.
+  static void take(Sum& sum, const TrainTask& task, SumReply reply, SumFigures& figures) {
+    const SumPhase phase = sum.server.phase();
+    if (const auto* const dropped = std::get_if<Dropped>(&reply)) {
+      sum.why.emplace(task.client, dropped->reason);
+      return;
+    }
+    auto& answer = std::get<SumAnswer>(reply);
+    figures.bytes_up += answer.message.size();
+    const LocalUpdate& update = answer.update;
+    const bool fits =
+        phase != SumPhase::kInput ||
+        (update.client == task.client && update.samples > 0 && update.model.empty() && update.payload.empty() &&
+         std::isfinite(update.loss) && std::isfinite(update.loss_after.value_or(0)));
+    if (!fits || !sum.server.take(task.client, std::move(answer.message))) {
+      sum.why.emplace(task.client, DropReason::kMalformed);
+    } else if (phase == SumPhase::kInput) {
+      sum.updates.emplace(task.client, std::move(answer.update));
+    }
+  }
+
+  // All phases, or those until it is abandoned. Whether there is a sum.
+  static Result<bool> run(Sum& sum, const std::function<TrainTask(ClientId)>& task_of, ClientLink& link,
+                          SumFigures& figures) {
+    while (sum.server.phase() != SumPhase::kDone) {
+      std::vector<SumAsk> asks;
+      for (const ClientId client : sum.server.asked()) {
+        asks.push_back({task_of(client), sum.server.ask(client)});
+        figures.bytes_down += asks.back().message.size();
+      }
+      MUSTER_TRY(link.sum_each(sum.server.phase(), asks, [&](std::size_t i, SumReply reply) {
+        take(sum, asks[i].task, std::move(reply), figures);
+      }));
+      if (!sum.server.close()) return false;
+    }
+    return true;
+  }
+
+  static void record_lost(const Sum& sum, SumFigures& figures) {
+    for (const ClientId client : sum.server.terms().members) {
+      const std::optional<SumPhase> phase = sum.server.lost_in(client);
+      if (!phase || std::ranges::find(figures.lost, client, &LostMember::client) != figures.lost.end()) continue;
+      figures.lost.push_back({client, *phase});
+    }
+  }
+
+  Status sum_members(const RoundCall& call, const GroupTask& task, std::uint32_t part, ClientLink& link,
+                     GroupUpdate& result) const {
+    MUSTER_ASSIGN(SumTerms terms, terms_of(call, task, part, result.model));
+    ++result.secure.sums;
+    const auto members = static_cast<std::uint32_t>(terms.members.size());
+    if (members < 2) {  // a sum of one is that one's
+      ++result.secure.abandoned;
+      for (const ClientId client : terms.members) record_drop({client, DropReason::kAbandoned}, result);
+      return {};
+    }
+    Sum sum{.server = SumServer(terms, verifier_)};
+    const auto task_of = [&](ClientId client) { return train_task(call, task, client, result.model, part); };
+    MUSTER_ASSIGN(bool opened, run(sum, task_of, link, result.secure));
+    record_lost(sum, result.secure);
+    std::vector<ClientId> summed;
+    if (opened) {
+      const Result<DecodedSum> decoded = decode_sum(terms.format, sum.server.sum(), result.model.size(), members);
+      opened = decoded.ok();
+      if (opened) {
+        for (std::size_t i = 0; i < result.model.size(); ++i) {
+          result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + decoded->mean[i]);
+        }
+        summed = sum.server.summed();
+      }
+    }
+    if (!opened) ++result.secure.abandoned;
+    for (const ClientId client : terms.members) {
+      if (std::ranges::binary_search(summed, client)) {
+        record_member(sum.updates.at(client), result);
+        continue;
+      }
+      const auto why = sum.why.find(client);
+      record_drop({client, why == sum.why.end() ? DropReason::kAbandoned : why->second}, result);
+    }
+    return {};
+  }
+
+  std::uint32_t group_rounds_;
+  SecureOptions options_;
+  std::string run_;
+  SimulatedVerifier verifier_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
+                                                   std::uint64_t seed) {
+  return std::make_unique<SecureParallel>(group_rounds, options, seed);
+}
+
+}  // namespace muster
