@@ -160,7 +160,7 @@ Status StateVersions::recall(ClientId client, StateVersion version) {
 
 void StateVersions::prune(ClientId client, const Memory& memory) {
   for (const StateVersion version : stored(client)) {
-    if (version != memory.basis && std::ranges::find(memory.keep, version) == memory.keep.end()) {
+    if (version < memory.basis && std::ranges::find(memory.keep, version) == memory.keep.end()) {
       remove(client, version);
     }
   }

@@ -1,6 +1,6 @@
 // StateVersions: what a client remembers from round to round, kept by the client itself, on its own disk. Whoever asks
 // it to train says which version it goes on from, by the visit that made it, and which others a resumed run may go back
-// to; all others are deleted. So a run that goes back to a checkpoint, or does not use what a client sent, needs no
+// to; all others before it are deleted. So a run that goes back to a checkpoint, or does not use what a client sent, needs no
 // further word for the client to go back too.
 #pragma once
 
@@ -38,7 +38,8 @@ class StateVersions {
 
   // Makes `version` the client's current one. Fails if it is not there, or its file is damaged.
   [[nodiscard]] Status recall(ClientId client, StateVersion version);
-  // Deletes those that are neither the memory's basis nor to be kept.
+  // Deletes those before the memory's basis that are not to be kept. Later ones stay: an ask that was held up on a
+  // broken line knows nothing of what has been asked since.
   void prune(ClientId client, const Memory& memory);
   // What the client holds now is `version`; it is on disk when this returns. False: the client remembers nothing.
   [[nodiscard]] Result<bool> keep(ClientId client, StateVersion version);

@@ -88,6 +88,9 @@ regroup-every = 3
     for (const std::string& name : names_) {
       std::filesystem::remove(at("trace-" + name));
       start(name, {{"MUSTER_FAIL_TRACE", at("trace-" + name).string()}});
+      for (int waits = 0; name == "edge" && waits < 1000 && log(name).find("listening") == std::string::npos; ++waits) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
     }
     EXPECT_EQ(processes_.at("cloud").wait(120), 0) << log("cloud");
     for (const std::string& name : names_) {

@@ -58,6 +58,17 @@ TEST_P(StateVersionsTest, WhatIsNeitherBasisNorKeptIsDeleted) {
   EXPECT_TRUE(versions.recall({5}, {4, 0}).ok());
 }
 
+// An ask of round 2 that was held up comes after one of round 4.
+TEST_P(StateVersionsTest, AnOldAskCostsNothingThatIsNewer) {
+  ClientStates states({});
+  StateVersions versions(states, kSlots, place());
+  for (std::uint32_t round = 1; round <= 4; ++round) train(states, versions, {round, 0});
+  versions.prune({5}, {.basis = {2, 0}, .keep = {}});
+  EXPECT_FALSE(versions.recall({5}, {1, 0}).ok());
+  ASSERT_TRUE(versions.recall({5}, {4, 0}).ok());
+  EXPECT_EQ(held(states), 4);
+}
+
 TEST_P(StateVersionsTest, WhatATrainingLeftHalfDoneIsNoVersion) {
   ClientStates states({});
   StateVersions versions(states, kSlots, place());

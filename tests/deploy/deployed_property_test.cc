@@ -186,6 +186,8 @@ TEST_F(DeployedProperty, HoldsForRandomCompositions) {
 
 TEST_F(DeployedProperty, OverSelectionLeavesALedgerThatAddsUp) {
   check_many([this](std::uint32_t number) { check_over_selection(number); }, 4);
+  // Whether anybody's answer comes too late is a matter of time.
+  for (std::uint32_t number = 100; not_needed_ == 0 && number < 120; ++number) check_over_selection(number);
   EXPECT_GT(not_needed_, 0u) << "nobody was ever asked in vain";
 }
 

@@ -34,6 +34,7 @@ inline std::vector<std::string> small_values(const RecipeKey& key) {
   if (name == "data.validation-fraction") return {"0.1", "0.25"};
   if (name == "local.personal" || name == "local.freeze") return {"head", "all", "[\"classifier\"]"};
   if (name == "aggregation.shared") return {"head", "all"};
+  if (name == "secure.bits") return {"32", "64"};
   if (name == "attack.clients") return {"0.25", "1", "[0, 2]"};
   if (name == "attack.target" || name == "attack.source") return {"0", "1"};
   const std::string& accepted = key.accepted;

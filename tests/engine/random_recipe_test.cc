@@ -96,6 +96,7 @@ const std::map<std::string, std::string> kAbsenceIsTheMeaning{
     {"local.personal-epochs", "personal and shared parts are trained together"},
     {"aggregation.shared", "the models of groups share nothing"},
     {"aggregation.clip", "the median length of the changes"},
+    {"secure.bits", "the narrowest words that leave enough fraction"},
     {"dp.clip", "nothing is clipped and no noise is added"},
     {"evaluation.fine-tune", "models are scored as they are"},
     {"profile.epsilon", "no noise"},

@@ -40,7 +40,8 @@ bool is_known_misfit(const Recipe& recipe) {
   const bool priced = objective == "plain" || objective == "prox" || objective == "control-variate";
   return (recipe.cost.model == "group-operations" && !priced) ||
          (recipe.local.momentum > 0 && objective == "control-variate" && recipe.local.objective.control == "steps") ||
-         (recipe.model.name == "softmax" && objective == "fusion");
+         (recipe.model.name == "softmax" && objective == "fusion") ||
+         (recipe.aggregation.in_group == "secure-sum" && recipe.evaluation.discrepancy);
 }
 
 TEST_F(CompositionTest, EveryMethodRunsOnEveryTask) {

@@ -17,8 +17,8 @@ using testing::StartsWith;
 
 // Some values that the key accepts, as settings write them.
 std::vector<std::string> values_of(const Key& key) {
-  std::vector<std::string> candidates{"1",    "2",     "3",   "0.25",      "0.5",  "1.0",
-                                      "true", "false", "[2]", "[8, 8, 1]", "words"};
+  std::vector<std::string> candidates{"1",   "2",    "64",    "3",   "0.25",      "0.5",
+                                      "1.0", "true", "false", "[2]", "[8, 8, 1]", "words"};
   for (std::string rest = key.info.accepted; !rest.empty();) {
     const std::size_t bar = rest.find(" | ");
     candidates.push_back(rest.substr(0, bar));
