@@ -109,7 +109,7 @@ function(muster_test_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
     $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)  # kB; collecting garbage sooner costs a twentieth
   # A few files at a time: most of the time goes into GoogleMock's templates, which they share.
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   muster_precompile(${target} test ${MUSTER_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 

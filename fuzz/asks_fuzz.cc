@@ -1,6 +1,7 @@
 // Whatever a cloud or an edge asks of clients, in any order: the workplace of clients answers with work that fits, or
-// with why not. Three federations that are as small as can be, so that training takes microseconds; what their clients
-// remember goes from input to input.
+// with why not. Four federations that are as small as can be, so that training takes microseconds; what their clients
+// remember goes from input to input. And an edge between a cloud and two processes of clients: what the cloud says of
+// whom it admits and refuses, and who comes and goes.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -8,8 +9,12 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "data/federated_data.h"
+#include "data/shown_text.h"
 #include "deploy/client_workplace.h"
+#include "deploy/deployed_members.h"
+#include "deploy/edge_run.h"
 #include "frame_list.h"
+#include "recipe/choices.h"
 #include "recipe/fit_to_data.h"
 #include "wire/answerer.h"
 
@@ -21,21 +26,40 @@ class CheckedChannel final : public Channel {
  public:
   void send(Outgoing outgoing) override {
     if (outgoing.vector) {
-      MUSTER_CHECK(all_finite(outgoing.vector->values), "values that are not finite");
+      finite_ = finite_ && all_finite(outgoing.vector->values);
       vectors_ += 1;
     } else if (outgoing.frame.has_reply()) {
       const v1::Reply& reply = outgoing.frame.reply();
       MUSTER_CHECK(reply.outcome_case() != v1::Reply::OUTCOME_NOT_SET, "an empty reply");
       if (reply.has_trained()) MUSTER_CHECK(std::isfinite(reply.trained().loss()), "a loss that is not finite");
       MUSTER_CHECK(reply.has_dropped() || vectors_ <= 3, "{} vectors before a reply", vectors_);
+      MUSTER_CHECK(finite_ || reply.trained().has_sealed(), "values that are not finite");
       vectors_ = 0;
+      finite_ = true;
     }
   }
   void close() override {}
 
  private:
   std::uint32_t vectors_ = 0;
+  bool finite_ = true;
 };
+
+// Members of secure sums that have taken part in none.
+class FreshMembers final : public SumMembers {
+ public:
+  explicit FreshMembers(DeployedMembersOptions options) : options_(std::move(options)) { forget(); }
+  void forget() { now_ = make_deployed_members(options_); }
+  Result<SumMessage> join(const TrainTask& task, const SumTerms& terms) override { return now_->join(task, terms); }
+  SumClient* find(ClientId client, std::uint64_t attempt) override { return now_->find(client, attempt); }
+  void leave(ClientId client, const std::string& why) override { now_->leave(client, why); }
+
+ private:
+  DeployedMembersOptions options_;
+  std::shared_ptr<SumMembers> now_;
+};
+
+std::shared_ptr<FreshMembers> fresh_members;
 
 std::shared_ptr<Workplace> workplace(std::initializer_list<const char*> settings) {
   Recipe recipe;
@@ -48,7 +72,23 @@ std::shared_ptr<Workplace> workplace(std::initializer_list<const char*> settings
   MUSTER_CHECK(data.ok(), "{}", data.error().message);
   const auto settled = settle_recipe(recipe, **data);
   MUSTER_CHECK(settled.ok(), "{}", settled.error().message);
-  const auto made = make_client_workplace(recipe, std::move(data).value(), 1, {});
+  if (sums_securely(recipe)) {
+    fresh_members =
+        std::make_shared<FreshMembers>(DeployedMembersOptions{.run = "r",
+                                                              .secure = recipe.training.secure,
+                                                              .name = {},
+                                                              .signer = *make_member_signer({}, recipe.seed),
+                                                              .verifier = make_member_verifier({}, recipe.seed),
+                                                              .states = {},
+                                                              .say = {}});
+  }
+  const auto made = make_client_workplace(recipe, std::move(data).value(), 1, {},
+                                          {.run = "r",
+                                           .name = {},
+                                           .signer = *make_member_signer({}, recipe.seed),
+                                           .verifier = make_member_verifier({}, recipe.seed),
+                                           .say = {},
+                                           .members = sums_securely(recipe) ? fresh_members : nullptr});
   MUSTER_CHECK(made.ok(), "{}", made.error().message);
   return *made;
 }
@@ -60,7 +100,9 @@ const std::shared_ptr<Workplace>& any_workplace(std::uint8_t which) {
       workplace({"model.name=mlp", "model.hidden=[3]", "local.personal=head", "profile.kind=update-direction",
                  "grouping.method=agglomerative", "grouping.groups=2"}),
       workplace({"model.name=mlp", "model.hidden=[3]", "local.momentum=0.5", "local.keep-optimizer=true",
-                 "local.own-model=0.5"})};
+                 "local.own-model=0.5"}),
+      workplace({"model.name=softmax", "profile.kind=none", "grouping.method=random", "grouping.size=4",
+                 "aggregation.in-group=secure-sum"})};
   return places[which % places.size()];
 }
 
@@ -81,30 +123,89 @@ void shorten(v1::Frame& frame) {
   if (epochs > 2 && epochs <= 1'000'000) frame.mutable_ask()->mutable_train()->set_epochs(2);
 }
 
-}  // namespace
-}  // namespace muster
+constexpr ChunkReader::Limits kFewValues{.vector_values = 4096, .held_values = 16384, .held_vectors = 8};
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace muster;
-  if (size == 0) return 0;
+template <typename Take>
+void each_parsed(std::string_view input, const Take& take) {
+  each_frame(input, [&](std::string_view bytes) {
+    v1::Frame frame;
+    if (frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) take(frame);
+  });
+}
+
+void work_on_all(Answerer& answerer) {
+  while (answerer.work_on()) {
+  }
+}
+
+void ask_clients(std::uint8_t which, std::string_view input) {
+  (void)any_workplace(which);
+  fresh_members->forget();
   Answerer answerer(
-      {.threads = 0,
-       .limits = {.vector_values = 4096, .held_values = 16384, .held_vectors = 8},
-       .begin = [&](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> { return any_workplace(data[0]); }});
+      {.threads = 0, .limits = kFewValues, .begin = [&](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
+         return any_workplace(which);
+       }});
   const auto user = answerer.attach(std::make_shared<CheckedChannel>());
   v1::Frame welcome;
   welcome.mutable_welcome()->set_run("r");
   user->received(std::move(welcome));
-  each_frame({reinterpret_cast<const char*>(data) + 1, size - 1}, [&](std::string_view bytes) {
-    v1::Frame frame;
-    if (!frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || frame.has_welcome()) return;
+  each_parsed(input, [&](v1::Frame& frame) {
+    if (frame.has_welcome()) return;
     fit_vectors(frame);
     shorten(frame);
     user->received(std::move(frame));
-    while (answerer.work_on()) {
-    }
+    work_on_all(answerer);
   });
   user->closed("the input has ended");
+}
+
+// What clients say goes to one of the two, by its size; all else comes from the cloud. Without asks: they would wait
+// for clients that never answer, and frames_fuzz.cc has them.
+void ask_an_edge(std::string_view input) {
+  const auto say = [](const WireNote& note) {
+    MUSTER_CHECK(shown_text(note.line) == note.line, "said {}", shown_text(note.line));
+  };
+  Answerer* upwards = nullptr;
+  RemoteClients clients(edge_admission(), {.say = say, .presence = [&](const auto& came, const auto& went) {
+                                             upwards->presence(came, went);
+                                           }});
+  Answerer::Options options = edge_answers(clients, Security{}, say);
+  options.threads = 0;
+  options.limits = kFewValues;
+  Answerer answerer(std::move(options));
+  upwards = &answerer;
+  const auto cloud = answerer.attach(std::make_shared<CheckedChannel>());
+  std::array<std::shared_ptr<PeerUser>, 2> peers;
+  for (auto& peer : peers) {
+    peer = clients.attach(std::make_shared<CheckedChannel>(), "peer", false, [](const v1::Client&) { return true; });
+  }
+  each_parsed(input, [&](v1::Frame& frame) {
+    if (frame.has_ask()) return;
+    if (frame.has_hello() || frame.has_presence() || frame.has_reply()) {
+      peers[frame.ByteSizeLong() % peers.size()]->received(std::move(frame));
+    } else {
+      cloud->received(std::move(frame));
+      work_on_all(answerer);
+    }
+  });
+  cloud->closed("the input has ended");
+  for (const auto& peer : peers) peer->closed("the input has ended");
+  const RemoteClients::Figures left = clients.figures();
+  MUSTER_CHECK(left.clients == 0 && left.peers == 0, "{} clients and {} peers are still here", left.clients,
+               left.peers);
+}
+
+}  // namespace
+}  // namespace muster
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] >= 128) {
+    muster::ask_an_edge(input);
+  } else {
+    muster::ask_clients(data[0], input);
+  }
   return 0;
 }
 

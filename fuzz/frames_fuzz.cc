@@ -65,6 +65,16 @@ class EchoingWorkplace final : public Workplace {
                                    .samples = 1,
                                    .steps = memory.keep.size()}};
   }
+  Result<ChainKeyReply> chain_key(ClientId client, std::uint32_t, GroupId, std::chrono::milliseconds) override {
+    return ChainKeyReply{ChainKey{.client = client, .name = "n", .key = {}, .credential = "c", .signature = "s"}};
+  }
+  Result<TrainAnswer> train_in_chain(const TrainTask& task, GroupId group, const Memory& memory,
+                                     const ChainVisit& visit, std::chrono::milliseconds within) override {
+    MUSTER_CHECK(visit.readers.size() <= kMostReaders && visit.from.has_value() == visit.sender.has_value(), "a visit");
+    MUSTER_ASSIGN(TrainAnswer answer, train(task, group, memory, within));
+    answer.sealed = visit.from;
+    return answer;
+  }
   Result<ProfileReply> profile(const ProfileTask& task, const std::optional<Memory>&,
                                std::chrono::milliseconds) override {
     MUSTER_CHECK(task.models.values.size() == task.models.count() * task.models.width, "uneven models");
@@ -76,9 +86,16 @@ class EchoingWorkplace final : public Workplace {
     if (task.model.empty()) return failure("no model\x07 to score");
     return EvaluateReply{Evaluation{.samples = task.model.size()}};
   }
-  Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task, std::span<const Memory> memories,
+  Result<SummedAnswer> sum(SumPhase phase, SumAsk ask, GroupId, const Memory&, std::chrono::milliseconds) override {
+    MUSTER_CHECK(phase < SumPhase::kDone, "phase {}", static_cast<int>(phase));
+    SumAnswer answer{.message = std::move(ask.message)};
+    if (phase == SumPhase::kInput) answer.update = {.client = ask.task.client, .samples = 1};
+    return SummedAnswer{std::move(answer)};
+  }
+  Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task, const GroupMembers& members,
                                   std::chrono::milliseconds) override {
-    MUSTER_CHECK(!task.members.empty() && memories.size() == task.members.size(), "members and memories");
+    MUSTER_CHECK(!task.members.empty() && members.memories.size() == task.members.size(), "members and memories");
+    MUSTER_CHECK(members.names.empty() || members.names.size() == task.members.size(), "members and names");
     MUSTER_CHECK(task.epochs.empty() || task.epochs.size() == task.members.size(), "members and epochs");
     GroupAnswer answer;
     answer.update.model = {call.models[0].begin(), call.models[0].end()};
@@ -172,6 +189,29 @@ void dialled(std::string_view input, bool edge) {
             {.group = {0}, .round = 1, .model = sent, .members = {{4}, {5}}, .memories = {{}, {}}}, now);
         MUSTER_CHECK(answer.bases.size() >= answer.update.members.size(), "a member without a state");
         bounded(answer.update.model);
+      },
+      [&] { (void)clients.profile({.client = {5}, .kind = "losses", .models = {sent}}, now); },
+      [&] {
+        const ChainKeyReply answer = clients.chain_key({6}, {0}, 1, now);
+        const auto* const key = std::get_if<ChainKey>(&answer);
+        MUSTER_CHECK(!key || (key->client.value == 6 && key->credential.size() <= kMostCredentialBytes), "a key");
+      },
+      [&] {
+        const TrainAnswer answer = clients.train(
+            {.client = {7}, .round = 1, .model = sent, .chain = ChainVisit{.readers = {ChainKey{}}}}, now);
+        const auto* const update = std::get_if<LocalUpdate>(&answer.reply);
+        MUSTER_CHECK(!update || (answer.sealed && answer.sealed->keys.size() <= kMostReaders + 1 &&
+                                 update->model.size() == 4 + kSealedExtraValues),
+                     "an update that is not sealed");
+      },
+      [&] {
+        const std::vector<std::byte> said(12);
+        const SummedAnswer answer =
+            clients.sum({SumPhase::kInput, 0, said, {.client = {7}, .round = 1, .model = sent}}, now);
+        if (const auto* const summed = std::get_if<SumAnswer>(&answer.reply)) {
+          MUSTER_CHECK(summed->message.size() <= kMostValues * sizeof(float), "{} bytes", summed->message.size());
+          bounded(summed->update.model);
+        }
       },
       [&] { feed(*user, input, [] {}); }};
   one_in_another(steps);

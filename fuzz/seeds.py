@@ -130,18 +130,19 @@ def message(*fields):
     out = b""
     for number, value in fields:
         if isinstance(value, bytes):
-            out += bytes([number << 3 | 2]) + varint(len(value)) + value
+            out += varint(number << 3 | 2) + varint(len(value)) + value
         else:
-            out += bytes([number << 3]) + varint(value)
+            out += varint(number << 3) + varint(value)
     return out
 def frames(side, *bodies):
     return bytes([side]) + b"".join(struct.pack("<H", len(body)) + body for body in bodies)
-# What the fuzzer asks: number 1 client 1 to train, 2 for a profile, 3 to score, and of an edge 4 the group of clients 4 and 5.
+# What the fuzzer asks: number 1 client 1 to train, 2 for a profile, 3 to score, of an edge 4 the group of clients 4 and 5, 6 for a
+# key of a chain, 7 to train in it, and 8 client 7 for its input to a secure sum.
 def task(number):
     return message((1, b"r"), (2, 1), (3, number), (4, 1), (6, number))
 def reply(number, kind, *fields):
     return message((6, message((1, task(number)), (kind, message(*fields)))))
-who = [(3, message((1, client))) for client in range(1, 6)]
+who = [(3, message((1, client))) for client in range(1, 8)]
 hello = message((1, message((1, 1), *who)))
 zeros = struct.pack("<BQ", 5 << 3 | 1, 0xC77B3ABB6F87ACD9)  # the checksum of eight bytes of zero
 vector = message((4, message((1, 1), (2, 2), (4, bytes(8))) + zeros))
@@ -151,6 +152,12 @@ seed("frames", "trained", frames(1, hello, vector, reply(1, 3, (1, 1), (3, 5), (
 seed("frames", "told", frames(1, hello, vector, reply(2, 4, (1, 3), (2, 1), (3, 9))))
 seed("frames", "evaluated", frames(1, hello, vector, reply(3, 5, (1, 4), (2, 3), (4, 1), (5, message((1, 1), (2, 1), (3, 4))), (6, 1))))
 seed("frames", "dropped", frames(1, hello, *(reply(number, 2, (1, number), (2, number)) for number in (1, 2, 3))))
+key = message((1, 6), (2, bytes(32)), (3, b"certificate"), (4, bytes(64)))
+head = message((1, 7), (3, bytes(32)), (4, message((1, 6), (2, bytes(48)))), (4, message((1, 7), (2, bytes(48)))))
+sealed = message((4, message((1, 1), (2, 8), (4, bytes(32)))))
+seed("frames", "chain", frames(1, hello, reply(6, 20, (1, 6), (2, bytes(32)), (3, b"certificate"), (4, bytes(64))), sealed, reply(7, 3, (1, 1), (3, 5), (20, head))))
+summed = message((1, message((1, b"r"), (2, 1), (3, 8), (4, 1), (6, 7))), (8, message((1, message((1, 1), (2, 8))), (2, message((3, 5))))))
+seed("frames", "summed", frames(1, hello, vector, message((6, summed))))
 edge = message((1, message((1, 1), (4, 1))))
 seed("frames", "edge", frames(3, edge, message((8, message(*((1, client) for _, client in who)))), vector, reply(4, 6, (1, 1), (3, 6), *members)))
 seed("frames", "gone", frames(3, edge, message((8, message((1, who[3][1]), (1, who[4][1])))), message((8, message((2, who[4][1])))), reply(4, 6, (3, 3), members[0], (5, message((1, 5), (2, 3))))))
@@ -163,6 +170,8 @@ seed("frames", "refusal", frames(0, message((3, message((1, b"no")))), message((
 for side, size in ((0, 610), (1, 223), (2, 223)):  # as many values as the network has
     model = message((4, message((1, 1), (2, size))))
     seed("asks", f"train-{side}", frames(side, model, ask(1, 3, (1, 1), (2, 1 - side % 2), (5, 1)), ask(2, 3, (1, 1), (6, memory))))
+    visit = message((1, key), (2, message((1, 6), (3, bytes(32)), (4, message((1, 1), (2, bytes(48)))))), (3, key))
+    seed("asks", f"chain-{side}", frames(side, model, ask(1, 20), ask(1, 3, (1, 1), (20, message())), ask(1, 3, (1, 1), (20, message((1, key)))), ask(1, 3, (1, 1), (20, visit))))
     seed("asks", f"tell-{side}", frames(side, model, ask(1, 4, (1, (b"label-histogram", b"update-direction", b"losses")[side]), (2, 1), (3, 1)), ask(2, 4, (1, b"losses"), (2, 1), (3, 1))))
     seed("asks", f"score-{side}", frames(side, model, ask(1, 5, (1, 1)), ask(2, 5, (1, 1), (4, 1)), ask(3, 5, (2, 1), (3, 1))))
 # A client with a table of its own: two rows, labels x and y, a column of numbers with its sums and one of categories.
@@ -181,6 +190,15 @@ seed("sheet", "filled", frames(4, joining(sheet, sheet)))
 seed("sheet", "split", frames(0x60, joining(plain, plain, other)))
 seed("sheet", "arrays", frames(1, joining(arrays, arrays)))
 seed("sheet", "scaled", frames(0x19, joining(arrays + message((7, sums), (7, sums)), arrays + message((7, sums), (7, sums)))))
+# An edge with two clients (asks_fuzz.cc): it is told how they read, who they are, and that one is refused.
+how = message((11, message((1, b"rounds = 1"))))
+def named(name, *more):
+    return message((1, message((1, 1), (3, message((2, name), *more)))))
+def admitted(name, *outcome):
+    return message((12, message((1, message((1, message((2, name))), *outcome)), (2, 9))))
+begins = message((2, message((1, b"r"), (2, 1), (3, b"rounds = 1"), (6, b"{}"), (9, 4))))
+seed("asks", "edge-admits", frames(128, how, named(b"a"), named(b"a", (3, sheet)), named(b"be", (3, sheet)), begins, admitted(b"a", (2, 3)), admitted(b"be", (3, message((1, b"no"), (2, 1))))))
+seed("asks", "edge-again", frames(128, begins, named(b"a", (3, sheet)), admitted(b"a", (2, 3)), admitted(b"a", (2, 5)), admitted(b"nobody", (2, 3)), hello, begins))
 seed("frames", "how", frames(0, message((11, message((1, b"rounds = 1"))))))
 seed("certificate", "client", certificate([b"muster:client:sim-0", b"muster:clients:0-49,60"]))
 seed("certificate", "cloud", certificate([b"muster:cloud:main", b"https://example.org"]))
@@ -226,7 +244,7 @@ def text(content):
 
 
 keys = struct.pack("<I", 2) + bytes(range(96)) + text(b"") + text(b"s" * 64)
-terms = text(b"fuzz") + struct.pack("<III", 1, 0, 0) + bytes(32) + sized("<I", 1, 2, 3) + struct.pack("<IIIIIQ", 0, 2, 4, 32, 22, 4)
+terms = text(b"fuzz") + struct.pack("<QIII", 0, 1, 0, 0) + bytes(32) + sized("<I", 1, 2, 3) + sized(None) + struct.pack("<IIIIIQ", 0, 2, 4, 32, 22, 4)
 share_list = sized(None, *(struct.pack("<I", client) + bytes(144) for client in (2, 3)))
 opening = sized("<I", 1, 2) + sized("<I", 3) + sized(None, struct.pack("<I", 2) + text(b"s" * 64))
 opened = sized(None, *(struct.pack("<I", client) + bytes(64) for client in (1, 2, 3)))
@@ -236,3 +254,5 @@ for kind, content in enumerate([terms, sized(None, keys), share_list, sized("<B"
     seed("secure_sum", f"told-{kind}", bytes([kind + 40]) + content)
 for kind, content in enumerate([keys, share_list, sized("<I", 1, 2, 3, 4), text(b"s" * 64), opened]):
     seed("secure_sum", f"says-{kind}", bytes([(20, 16, 17, 18, 19)[kind]]) + content)
+seed("cost_file", "costs", '{"format":"muster-costs-1","operations":[{"operation":"secure-sum","parameters":25000,"quadratic":1e-6,"linear":2e-5,"constant":1e-4,"r2":0.99},'
+     '{"operation":"secure-sum","parameters":272000,"quadratic":1e-6,"linear":2e-4,"constant":1e-3,"r2":1.0}],"epoch":{"quadratic":0.0,"linear":0.01,"constant":0.0001,"r2":0.999}}')

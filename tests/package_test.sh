@@ -24,7 +24,7 @@ holds=$(dpkg-deb -c "$package" | awk '$1 !~ /^d/ { sub(/^\.\//, "", $6); print $
 [[ $holds == "$(tr ' ' '\n' <<<"$wanted" | sort)" ]] || fault "holds: $holds"
 dpkg-deb -c "$package" | awk '$2 != "root/root"' | grep . && fault 'not of root'
 needs=$(dpkg-deb -f "$package" Depends)
-for library in libc6 'libgrpc++' libcpp-httplib libssl3 passwd; do
+for library in libc6 'libgrpc++' libcpp-httplib libsodium libsqlite3 libssl3 passwd; do
   [[ $needs == *"$library"* ]] || fault "does not depend on $library: $needs"
 done
 dpkg-deb -e "$package" "$folder/control"

@@ -43,8 +43,9 @@ class Work:
         share = data.get("test-fraction", 0 if agreed.get("split") else 0.1)
         self.held_out = {False: self.cut(share) if share else tests, True: self.cut(data.get("validation-fraction", 0))}
         self.local, self.told, self.classes = recipe["local"], recipe["profile"], len(agreed["classes"])
-        if self.local["objective"] not in ("plain", "prox") or self.local.get("momentum"):
-            raise ValueError("this client has no other training than plain or proximal gradient descent")
+        hidden = {recipe["aggregation"].get("in-group"), recipe["training"].get("relay")} & {"secure-sum", "sealed"}
+        if hidden or self.local["objective"] not in ("plain", "prox") or self.local.get("momentum"):
+            raise ValueError("this client has no secure sums, no sealed chains, and no training but (proximal) descent")
         self.network = make_network(recipe["model"], self.train_set[0].shape[1], self.classes)
         self.batches, self.mu = math.ceil(len(self.train_set[1]) / self.local["batch-size"]), self.local.get("mu", 0)
 
@@ -155,8 +156,7 @@ class Client:
         fields = [field for field in ("model", "models", "broadcast") if field in work.DESCRIPTOR.fields_by_name]
         numbers = np.ravel([getattr(work, field) for field in fields if getattr(work, field)])
         models = [np.frombuffer(self.down[number], "<f4") for number in numbers]
-        for field in fields:  # what is left is all that the answer depends on
-            work.ClearField(field)
+        for field in fields: work.ClearField(field)  # what is left is all that the answer depends on
         work.memory.ClearField("keep")
         place = ask.id.round, ask.id.group, ask.id.client, ask.id.part
         key = (*place, kind, str(work), *map(xxhash.xxh3_64_digest, models))

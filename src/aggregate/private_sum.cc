@@ -4,8 +4,7 @@
 // drawn, not of those that answered: who did is nobody's business. Noise is added even if nobody answered.
 #include <limits>
 
-#include "aggregate/aggregator.h"
-#include "aggregate/privacy_options.h"
+#include "aggregate/secret_noise.h"
 #include "base/check.h"
 #include "base/random.h"
 
@@ -17,8 +16,12 @@ constexpr std::uint32_t kPrivacyPart = std::numeric_limits<std::uint32_t>::max()
 
 class PrivateSum final : public Aggregator {
  public:
-  PrivateSum(std::unique_ptr<Aggregator> inside, const PrivacyOptions& options, const AggregatorSizes& sizes)
-      : inside_(std::move(inside)), deviation_(options.noise_multiplier * *options.clip), sizes_(sizes) {
+  PrivateSum(std::unique_ptr<Aggregator> inside, const PrivacyOptions& options, const AggregatorSizes& sizes,
+             NoiseSource noise)
+      : inside_(std::move(inside)),
+        deviation_(options.noise_multiplier * *options.clip),
+        sizes_(sizes),
+        noise_(std::move(noise)) {
     MUSTER_CHECK(sizes.parameters == sizes.size, "running statistics are not private");
   }
 
@@ -36,12 +39,18 @@ class PrivateSum final : public Aggregator {
   }
   void finish(std::span<float> model) override {
     if (drawn_ == 0) return;
-    Stream stream({.seed = sizes_.seed, .purpose = Purpose::kNoise, .round = merges_, .part = kPrivacyPart});
+    if (deviation_ > 0 && noise_.key) {
+      SecretNoise noise(*noise_.key, merges_, sum_);
+      if (noise_.leaves) noise_.leaves(merges_, noise.release());
+      add_noise(noise);
+    } else if (deviation_ > 0) {
+      Stream stream({.seed = sizes_.seed, .purpose = Purpose::kNoise, .round = merges_, .part = kPrivacyPart});
+      add_noise(stream);
+    }
     GroupUpdate mean;
     mean.model.resize(model.size());
     for (std::size_t i = 0; i < sum_.size(); ++i) {
-      const double noisy = sum_[i] + deviation_ * stream.normal();
-      mean.model[i] = static_cast<float>(start_[i] + noisy / static_cast<double>(drawn_));
+      mean.model[i] = static_cast<float>(start_[i] + sum_[i] / static_cast<double>(drawn_));
     }
     mean.samples = 1;
     mean.members.resize(1);
@@ -66,9 +75,15 @@ class PrivateSum final : public Aggregator {
   }
 
  private:
+  template <typename Normals>
+  void add_noise(Normals& normals) {
+    for (double& value : sum_) value += deviation_ * normals.normal();
+  }
+
   std::unique_ptr<Aggregator> inside_;
   double deviation_;
   AggregatorSizes sizes_;
+  NoiseSource noise_;
   std::span<const float> start_;
   std::vector<double> sum_;
   std::uint64_t drawn_ = 0;
@@ -78,8 +93,13 @@ class PrivateSum final : public Aggregator {
 }  // namespace
 
 std::unique_ptr<Aggregator> make_private_sum(std::unique_ptr<Aggregator> inside, const PrivacyOptions& options,
+                                             const AggregatorSizes& sizes, NoiseSource noise) {
+  return std::make_unique<PrivateSum>(std::move(inside), options, sizes, std::move(noise));
+}
+
+std::unique_ptr<Aggregator> make_private_sum(std::unique_ptr<Aggregator> inside, const PrivacyOptions& options,
                                              const AggregatorSizes& sizes) {
-  return std::make_unique<PrivateSum>(std::move(inside), options, sizes);
+  return make_private_sum(std::move(inside), options, sizes, {});
 }
 
 }  // namespace muster

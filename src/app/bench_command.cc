@@ -13,6 +13,7 @@ Command add_bench_command(Command program) {
       "  muster bench grouping\n"
       "  muster bench csv\n"
       "  muster bench store\n"
+      "  muster bench secure --out costs.json\n"
       "  muster bench phases fedavg --set model.name=cnn --rounds 5");
   add_bench_train_command(bench);
   add_bench_scale_command(bench);
@@ -21,6 +22,7 @@ Command add_bench_command(Command program) {
   add_bench_csv_command(bench);
   add_bench_ranks_command(bench);
   add_bench_store_command(bench);
+  add_bench_secure_command(bench);
   return bench;
 }
 

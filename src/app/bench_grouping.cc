@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "aggregate/aggregator.h"
-#include "aggregate/merge_rule.h"
 #include "app/bench_clock.h"
 #include "base/peak_memory.h"
 #include "base/random.h"
@@ -68,38 +66,6 @@ Population planted_vectors(std::uint32_t clients, std::uint32_t width, std::uint
   return population;
 }
 
-// Models of which every fifth went another way: the majority's cluster is known.
-Population planted_minority(std::uint32_t models, std::uint32_t width) {
-  Population population = planted_vectors(models, width, 5);
-  Stream stream({.seed = 3, .purpose = Purpose::kBench});
-  std::vector<float> honest(width);
-  for (float& value : honest) value = static_cast<float>(stream.uniform() - 0.5) * 4;
-  for (std::uint32_t k = 0; k < models; ++k) {
-    population.truth[k] = population.truth[k] == 0 ? 1 : 0;
-    if (population.truth[k] == 1) continue;
-    const std::span<float> row = population.vectors.row(k);
-    for (std::uint32_t j = 0; j < width; ++j) row[j] = honest[j] + 0.1f * row[j];
-  }
-  return population;
-}
-
-// Who is taken and who is not, as two groups.
-Grouping judged_by_flame(const Population& population) {
-  const std::vector<float> start(population.vectors.width);
-  std::vector<float> merged(start.size());
-  const MergeReport report = make_majority_cluster({})->merge({.start = start, .models = population.vectors}, merged);
-  std::vector<ClientId> filtered;
-  for (const MergeReport::Filtered& one : report.filtered) filtered.push_back({one.place});
-  std::vector<ClientId> taken;
-  for (std::uint32_t k = 0; k < population.vectors.count(); ++k) {
-    if (std::ranges::find(filtered, ClientId{k}) == filtered.end()) taken.push_back({k});
-  }
-  Grouping groups;
-  groups.add(taken);
-  groups.add(filtered);
-  return groups;
-}
-
 double mean_cpd_ratio(const Population& population, const Grouping& grouping, std::uint32_t size) {
   const auto random = form_groups({.method = "random", .size = size}, population.input(), {});
   if (!random) return 0;
@@ -123,7 +89,6 @@ struct Plan {
   std::string checked;
   std::function<Status(const Population&, const Grouping&)> check;
   bool large = false;
-  std::function<Grouping(const Population&)> work = {};  // instead of a grouping method
 };
 
 Status better_mixed(double ratio, double at_most, const char* figure) {
@@ -135,16 +100,6 @@ Status all_found(const Population& population, const Grouping& grouping) {
   const Agreement found = agreement(grouping, population.truth);
   if (found.correct == found.clients) return {};
   return failure("{} of {} clients are in their planted cluster, want all", found.correct, found.clients);
-}
-
-// A majority is all that is looked for, so some of the honest may be left out, too.
-Status none_of_minority(const Population& population, const Grouping& judged) {
-  for (const ClientId model : judged.members({0})) {
-    if (population.truth[model.value] == 1) return failure("model {} went another way and was taken", model.value);
-  }
-  if (2 * judged.members({0}).size() > population.truth.size()) return {};
-  return failure("{} of {} models were taken, want more than half", judged.members({0}).size(),
-                 population.truth.size());
 }
 
 std::vector<Plan> plans() {
@@ -242,19 +197,10 @@ std::vector<Plan> plans() {
        [](std::uint32_t) { return GroupingOptions{.method = "gap-voting"}; },
        found,
        all_found},
-      {.name = "flame, 100 models x 1000000 parameters",
-       .sizes = {25, 50, 100},
-       .at_most = 3,
-       .make = [](std::uint32_t models) { return planted_minority(models, 1'000'000); },
-       .options = [](std::uint32_t) { return GroupingOptions{}; },
-       .checked = "nobody who went another way is taken",
-       .check = none_of_minority,
-       .work = judged_by_flame},
   };
 }
 
-Result<Grouping> grouping_of(const Plan& plan, const Population& population, const GroupingOptions& options) {
-  if (plan.work) return plan.work(population);
+Result<Grouping> grouping_of(const Population& population, const GroupingOptions& options) {
   MUSTER_ASSIGN(FormedGroups formed, form_groups(options, population.input(), {.seed = 1}));
   return std::move(formed.grouping);
 }
@@ -292,7 +238,7 @@ Result<GroupingCase> run_plan(const Plan& plan, double scale) {
     double spent = 0;
     for (int repeat = 0; repeat < (plan.large ? 1 : 20) && (repeat < 2 || spent < 1); ++repeat) {
       const double begun = cpu_seconds();
-      Result<Grouping> formed = grouping_of(plan, population, options);
+      Result<Grouping> formed = grouping_of(population, options);
       const double took = std::max(cpu_seconds() - begun, 1e-7);
       if (!formed) return std::move(formed).error().within(plan.name);
       if (repeat == 0) {

@@ -27,23 +27,31 @@ Status bench_scale(const Arguments& arguments) {
 
 }  // namespace
 
+nlohmann::ordered_json scale_cases_json(const std::vector<ScaleCase>& cases) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ScaleCase& c : cases) {
+    list.push_back({{"case", c.name},
+                    {"value", c.value},
+                    {"unit", c.unit},
+                    {"at_most", c.at_most},
+                    {"ok", c.ok()},
+                    {"note", c.note}});
+  }
+  return list;
+}
+
+void print_scale_lines(const std::vector<ScaleCase>& cases) {
+  for (const ScaleCase& c : cases) {
+    fmt::print("{:<4} {}: {:.2f} {} (at most {}){}\n", c.ok() ? "ok" : "over", c.name, c.value, c.unit, c.at_most,
+               c.note.empty() ? "" : "; " + c.note);
+  }
+}
+
 Status print_scale_cases(const std::vector<ScaleCase>& cases, bool json) {
   if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const ScaleCase& c : cases) {
-      list.push_back({{"case", c.name},
-                      {"value", c.value},
-                      {"unit", c.unit},
-                      {"at_most", c.at_most},
-                      {"ok", c.ok()},
-                      {"note", c.note}});
-    }
-    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"cases", list}}));
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"cases", scale_cases_json(cases)}}));
   } else {
-    for (const ScaleCase& c : cases) {
-      fmt::print("{:<4} {}: {:.2f} {} (at most {}){}\n", c.ok() ? "ok" : "over", c.name, c.value, c.unit, c.at_most,
-                 c.note.empty() ? "" : "; " + c.note);
-    }
+    print_scale_lines(cases);
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   return {};

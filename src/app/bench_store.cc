@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "app/bench_clock.h"
 #include "app/temporary_folder.h"
 #include "base/file.h"
 #include "engine/simulation.h"
+#include "report/describe.h"
+#include "report/html_page.h"
 #include "store/store_keeper.h"
 
 namespace muster {
@@ -31,6 +34,7 @@ Status measure_recording(const StoreBenchOptions& options, std::vector<ScaleCase
   std::vector<double> with;
   std::vector<double> without;
   double share = 1;
+  double report_share = 1;
   for (std::uint32_t i = 0; i < 2 * options.pairs; ++i) {
     const bool recorded = i % 2 == 1;
     MUSTER_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
@@ -41,8 +45,12 @@ Status measure_recording(const StoreBenchOptions& options, std::vector<ScaleCase
     if (keeper) keeper->finish();
     const double took_s = wall_seconds() - start;
     (recorded ? with : without).push_back(took_s);
-    if (keeper) share = std::min(share, keeper->cpu_s() / took_s);
     if (!recorded) continue;
+    const double report_begun = wall_seconds();
+    MUSTER_ASSIGN(const nlohmann::json description, describe_run(summary.dir));
+    MUSTER_TRY(write_derived_file(summary.dir / "report.html", to_html(description)));
+    report_share = std::min(report_share, (wall_seconds() - report_begun) / took_s);
+    share = std::min(share, keeper->cpu_s() / took_s);
     MUSTER_ASSIGN(const Store store, Store::open_file(folder.path()));
     MUSTER_ASSIGN(const StoredRun run, store.find(summary.run));
     MUSTER_ASSIGN(const std::vector<StoredRound> rounds, store.rounds(run.id));
@@ -59,6 +67,7 @@ Status measure_recording(const StoreBenchOptions& options, std::vector<ScaleCase
   cases.push_back(
       {run + ": time with the store against without", 100 * (fastest_with / fastest_without - 1), "%", 2,
        fmt::format("{:.3f} s and {:.3f} s, the fastest of {} each", fastest_with, fastest_without, options.pairs)});
+  cases.push_back({run + ": the report that it leaves", 100 * report_share, "%", 3, "of the run's time, after it"});
   return {};
 }
 

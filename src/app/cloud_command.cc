@@ -6,6 +6,7 @@
 
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/left_report.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
@@ -85,8 +86,8 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   }
   MUSTER_TRY(check_address("--listen", arguments.listen, true));
   options.listen = arguments.listen;
-  MUSTER_ASSIGN(options.security,
-                load_security(arguments.network.pki, arguments.network.insecure, Role::kCloud, {arguments.listen}));
+  MUSTER_ASSIGN(options.security, load_security(arguments.network.pki, arguments.network.insecure, Role::kCloud,
+                                                {arguments.listen}, arguments.network.note()));
   log_name(options.security.identity.name);
   options.listening = [tell = arguments.network.listening(arguments.listen)](int port, std::uint32_t) -> Status {
     tell(port);
@@ -108,7 +109,8 @@ Result<RunSummary> run(const CloudArguments& arguments) {
   MUSTER_ASSIGN(std::unique_ptr<LivePage> page, arguments.page.start(runs, roster_of(board)));
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   page.reset();
-  store.reset();
+  store->finish();
+  leave_report(summary.dir, arguments.network.quiet);
   if (arguments.json) {
     fmt::print("{}\n", to_json(summary));
   } else {

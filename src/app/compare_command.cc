@@ -9,8 +9,10 @@
 #include "app/comparison_words.h"
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/left_report.h"
 #include "app/page_arguments.h"
 #include "base/names.h"
+#include "base/shell_word.h"
 #include "engine/comparison.h"
 #include "engine/comparison_grid.h"
 #include "engine/comparison_json.h"
@@ -70,6 +72,23 @@ Result<std::vector<ComparisonRow>> rows_of(const CompareArguments& arguments) {
   return rows;
 }
 
+// What makes the same comparison again, where its runs are not there.
+std::string command_of(const CompareArguments& arguments) {
+  std::string line = "muster compare";
+  const auto add = [&line](std::string_view option, const std::string& value) {
+    if (value.empty()) return;
+    line += fmt::format(" {}{}{}", option, option.empty() ? "" : " ", shell_word(value));
+  };
+  for (const std::string& method : arguments.methods) add("", method);
+  add("--task", arguments.task);
+  add("--seeds", arguments.seeds);
+  for (const std::string& grid : arguments.grid) add("--grid", grid);
+  for (const std::string& setting : arguments.settings) add("--set", setting);
+  if (arguments.rounds) add("--rounds", std::to_string(*arguments.rounds));
+  add("--targets", arguments.targets);
+  return line;
+}
+
 std::string written(const ComparisonTable& table, const CompareArguments& arguments) {
   if (arguments.json) return to_json(table) + "\n";
   if (arguments.csv) return to_csv(table);
@@ -99,7 +118,9 @@ Result<Comparison> compare(const CompareArguments& arguments, std::string& task)
   }
   const std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
   MUSTER_ASSIGN(const std::unique_ptr<LivePage> page, arguments.page.start(arguments.out));
-  return run_comparison(std::move(rows), options);
+  Result<Comparison> compared = run_comparison(std::move(rows), options);
+  if (compared) store->finish();
+  return compared;
 }
 
 // What is left to be said when a comparison was interrupted.
@@ -162,7 +183,7 @@ void add_compare_command(Command program, Ranks* ranks) {
       "Finished runs are not run again and interrupted ones go on, so the same line with another format only prints.");
   command.set_action([arguments, command]() mutable -> Status {
     MUSTER_TRY(check_arguments(*arguments));
-    ComparisonTableOptions options{.tail = arguments->last};
+    ComparisonTableOptions options{.command = command_of(*arguments), .tail = arguments->last};
     if (!arguments->targets.empty()) {
       MUSTER_ASSIGN(options.targets, parse_targets("--targets", arguments->targets));
     }
@@ -177,9 +198,11 @@ void add_compare_command(Command program, Ranks* ranks) {
     MUSTER_ASSIGN(const std::filesystem::path file, write_comparison(arguments->out, table));
     fmt::print("{}", written(table, *arguments));
     if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
+    const bool page = leave_report(file, table, arguments->quiet);
     if (!arguments->quiet) {
-      std::fprintf(stderr, "muster: %s lists the runs; `muster report %s` makes a page of them\n", file.c_str(),
-                   file.c_str());
+      const std::string stem = std::filesystem::path(file).replace_extension().string();
+      std::fprintf(stderr, "muster: %s.json lists the runs; %s%s%s\n", stem.c_str(), page ? "" : "`muster report ",
+                   stem.c_str(), page ? ".html is a page of them" : ".json` makes a page of them");
     }
     return {};
   });

@@ -92,7 +92,7 @@ std::string deployment_commands(const PlannedDeployment& planned) {
 #   1. Set the addresses below, by which the machines call each other, here or in the environment.
 #   2. `sh commands.sh pki` makes the certificates in ./pki, on a machine of your own.
 #   3. Copy to every machine this file and, into a folder pki beside it, the folder pki/NAME of each process that it
-#      runs; to the cloud's machine also recipe.toml; pki/ca.key to none.
+#      runs (of the cloud: pki/cloud-{5}); to the cloud's machine also recipe.toml; pki/ca.key to none.
 #   4. `sh commands.sh NAME` on the machine of each process, in any order: {0}
 # Words after NAME are further options. All machines must be able to read or generate the recipe's data.
 set -eu
@@ -109,7 +109,7 @@ case $name in
     exit 2 ;;
 esac
 )sh",
-      who, quoted(planned.program), variables(planned), certificates(planned), processes(planned));
+      who, quoted(planned.program), variables(planned), certificates(planned), processes(planned), kCloudName);
 }
 
 }  // namespace muster

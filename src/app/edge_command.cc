@@ -28,7 +28,7 @@ Status run(const EdgeArguments& arguments) {
                          .listening = arguments.network.listening(arguments.listen),
                          .status = arguments.network.status()};
   MUSTER_ASSIGN(options.security, load_security(arguments.network.pki, arguments.network.insecure, Role::kEdge,
-                                                {arguments.cloud, arguments.listen}));
+                                                {arguments.cloud, arguments.listen}, options.say));
   log_name(options.security.identity.name);
   MUSTER_TRY(run_edge(options));
   return {};

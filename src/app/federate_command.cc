@@ -11,16 +11,20 @@
 #include "app/deployment_commands.h"
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/left_report.h"
 #include "app/log_lines.h"
 #include "app/network_arguments.h"
 #include "app/network_commands.h"
 #include "app/network_summaries.h"
 #include "app/page_arguments.h"
 #include "app/page_roster.h"
+#include "app/print_field.h"
 #include "app/run_text.h"
 #include "app/temporary_folder.h"
 #include "app/throw_away_pki.h"
+#include "base/names.h"
 #include "deploy/cloud_run.h"
+#include "engine/noise_record.h"
 #include "engine/simulated_federation.h"
 #include "record/json_text.h"
 
@@ -182,10 +186,10 @@ void print_result(const FederateArguments& arguments, const RunSummary& deployed
     return fmt::print("{}\n", json_text(told));
   }
   print_summary(deployed);
-  fmt::print("  deployed   {} processes: the cloud, {} edges, {} for clients\n", processes, arguments.edges,
-             processes - 1 - arguments.edges);
-  fmt::print("  simulation {} in {:.2f} s: {}\n", simulated.signature, simulated.wall_s,
-             equal ? "the same" : "NOT the same");
+  print_field("deployed", fmt::format("{} processes: the cloud, {}, {} for clients", processes,
+                                      counted(arguments.edges, "edge"), processes - 1 - arguments.edges));
+  print_field("simulation", fmt::format("{} in {:.2f} s: {}", simulated.signature, simulated.wall_s,
+                                        equal ? "the same" : "NOT the same"));
 }
 
 Result<RunSummary> run(const FederateArguments& arguments) {
@@ -223,15 +227,22 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   MUSTER_ASSIGN(std::unique_ptr<LivePage> page, arguments.page.start(arguments.out, roster_of(board)));
   MUSTER_ASSIGN(RunSummary summary, run_cloud(std::move(options)));
   page.reset();
-  store.reset();
+  store->finish();
+  leave_report(summary.dir, arguments.quiet);
   const std::size_t processes = deployment.processes();
   for (const std::string& wrong : deployment.end()) log_line(LogLevel::kWarning, wrong);
+  if (!arguments.keep.empty() && !arguments.quiet) {
+    log_line(LogLevel::kInfo, fmt::format("certificates, logs and states are in {0}; sh {0}/machines/commands.sh does "
+                                          "the same on several machines, and its first lines say how",
+                                          arguments.keep));
+  }
   arguments.page.say_afterwards(arguments.out, arguments.quiet);
   if (summary.stopped == StopReason::kInterrupted) return summary;
 
   SimulationOptions simulation;
   simulation.out = temporary.path();
   simulation.quiet = true;
+  if (recipe.dp.on()) simulation.noise_key = summary.dir / kNoiseKeyFile;
   simulation.interrupt = &catch_interruptions();
   MUSTER_ASSIGN(const RunSummary simulated, simulate(recipe, simulation));
   print_result(arguments, summary, simulated, processes);

@@ -63,23 +63,17 @@ std::optional<std::filesystem::path> comparison_called(const ReportArguments& ar
 
 // What is to be reported, read.
 struct Subject {
-  std::string title;
   std::vector<MethodRuns> methods;
-  std::vector<double> targets;
+  Report report;
   std::filesystem::path page;  // where it goes if nothing else is said
 };
 
 Result<Subject> read_comparison_called(const std::filesystem::path& file) {
   MUSTER_ASSIGN(const ComparedRuns compared, read_comparison(file));
-  Subject subject{.title = compared.name, .methods = {}, .targets = compared.targets};
+  Subject subject;
   subject.page = std::filesystem::path(file).replace_extension(".html");
-  for (const ComparedRuns::Method& method : compared.methods) {
-    MethodRuns& own = subject.methods.emplace_back(MethodRuns{.label = method.label, .runs = {}});
-    for (const std::filesystem::path& folder : method.folders) {
-      MUSTER_ASSIGN(RunRecords run, read_run_records(folder));
-      own.runs.push_back(std::move(run));
-    }
-  }
+  MUSTER_ASSIGN(subject.methods, read_methods(compared));
+  subject.report = report_of(compared, subject.methods);
   return subject;
 }
 
@@ -98,20 +92,18 @@ Result<Subject> read_subject(const ReportArguments& arguments) {
     const bool twice = std::ranges::any_of(runs, [&](const RunRecords& one) { return one.folder == run.folder; });
     if (!twice) runs.push_back(std::move(run));
   }
-  if (runs.size() == 1) subject.page = runs[0].folder / "report.html";
+  const bool one = runs.size() == 1;
+  if (one) subject.page = runs[0].folder / "report.html";
   subject.methods = by_method(std::move(runs));
   std::vector<std::string> labels;
   for (const MethodRuns& method : subject.methods) labels.push_back(method.label);
-  subject.title = shown_name(fmt::format("{}", fmt::join(labels, ", ")));
+  subject.report = one ? report_of(subject.methods[0].runs[0])
+                       : report_of(shown_name(fmt::format("{}", fmt::join(labels, ", "))), subject.methods);
   return subject;
 }
 
-Report report_on(const Subject& subject) {
-  const bool one = subject.methods.size() == 1 && subject.methods[0].runs.size() == 1;
-  return one ? report_of(subject.methods[0].runs[0]) : report_of(subject.title, subject.methods, subject.targets);
-}
-
-std::string written(const Report& report, const Subject& subject, const std::string& format, const std::string& plots) {
+std::string written(const Subject& subject, const std::string& format, const std::string& plots) {
+  const Report& report = subject.report;
   if (format == "json") return json_text(to_json(report)) + "\n";
   if (format == "md") return to_markdown(report, plots);
   if (format == "latex") return to_latex(report, plots);
@@ -127,18 +119,17 @@ Status report(const ReportArguments& arguments) {
   if (out.empty() && format == "html" && arguments.plots.empty()) {
     return usage_error("--out: needed for a report of several runs, e.g. --out report.html");
   }
-  const Report made = report_on(subject);
   if (!arguments.plots.empty()) {
-    MUSTER_ASSIGN(const std::size_t plots, write_plots(made, arguments.plots));
+    MUSTER_ASSIGN(const std::size_t plots, write_plots(subject.report, arguments.plots));
     if (!arguments.quiet) {
       std::fprintf(stderr, "muster: %zu plots in %s, each as SVG and PNG\n", plots, arguments.plots.c_str());
     }
   }
   if (!out.empty()) {
-    MUSTER_TRY(write_output(out, written(made, subject, format, arguments.plots)));
+    MUSTER_TRY(write_output(out, written(subject, format, arguments.plots)));
     fmt::print("{}\n", out.string());
   } else if (format != "html") {
-    const std::string text = written(made, subject, format, arguments.plots);
+    const std::string text = written(subject, format, arguments.plots);
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");

@@ -119,7 +119,7 @@ Status reproduce_one(const Arguments& arguments, Command& command) {
   }
   std::unique_ptr<StoreKeeper> store = keep_store(arguments.out, "", arguments.quiet);
   MUSTER_ASSIGN(const Reproduction result, reproduce(target, scale, options));
-  store.reset();
+  store->finish();
   if (result.interrupted) {
     std::fprintf(stderr, "muster: interrupted with %zu of %zu runs done; the same command goes on from here\n",
                  result.finished_runs, result.all_runs);

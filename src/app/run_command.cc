@@ -10,18 +10,17 @@
 #include "app/commands.h"
 #include "app/interruption.h"
 #include "app/kept_store.h"
+#include "app/left_report.h"
 #include "app/log_lines.h"
 #include "app/page_arguments.h"
+#include "app/print_field.h"
 #include "app/run_text.h"
-#include "base/file.h"
 #include "base/names.h"
 #include "data/shown_text.h"
 #include "engine/forecast.h"
 #include "engine/simulation.h"
 #include "record/json_text.h"
 #include "record/watch_screen.h"
-#include "report/describe.h"
-#include "report/html_page.h"
 
 namespace muster {
 namespace {
@@ -35,6 +34,7 @@ struct RunArguments {
   std::uint32_t threads = 0;
   std::string out = "runs";
   std::string resume;
+  std::string noise_key;
   bool quiet = false;
   PageArguments page;
   bool json = false;
@@ -54,37 +54,37 @@ std::string megabytes(std::uint64_t bytes) {
 }
 
 void print_forecast(const Forecast& f) {
-  std::string line;
   fmt::print("{}, dry run: nothing is trained, nothing is written\n", f.recipe);
-  fmt::print("  method     {}\n", f.description);
-  fmt::print("  data       {}\n", f.data);
-  fmt::print("  model      {}, {} parameters; {}\n", f.model, f.parameters,
-             f.models == 0 ? "as many models as there will be groups" : counted(f.models, "model"));
-  for (std::istringstream lines(f.layers); std::getline(lines, line);) fmt::print("             {}\n", line);
+  print_field("method", f.description);
+  print_field("data", f.data);
+  print_field("model",
+              fmt::format("{}, {} parameters; {}", f.model, f.parameters,
+                          f.models == 0 ? "as many models as there will be groups" : counted(f.models, "model")));
+  std::string layer;
+  for (std::istringstream layers(f.layers); std::getline(layers, layer);) print_field("", layer);
   const bool grouped = f.groups && f.sizes.largest > 1;
   if (grouped) {
-    fmt::print("  groups     {} by {} of {}, {} idle, CoV {:.2f}\n", *f.groups, f.method,
-               sizes_text(f.sizes.smallest, f.sizes.mean, f.sizes.largest), f.idle, f.cov_mean);
+    print_field("groups", fmt::format("{} by {} of {}, {} idle, CoV {:.2f}", *f.groups, f.method,
+                                      sizes_text(f.sizes.smallest, f.sizes.mean, f.sizes.largest), f.idle, f.cov_mean));
   } else if (f.groups) {
-    fmt::print("  groups     none: every client by itself\n");
+    print_field("groups", "none: every client by itself");
   } else {
-    fmt::print("  groups     by {}, not known yet: clients must train first, for their profiles\n", f.method);
+    print_field("groups", fmt::format("by {}, not known yet: clients must train first, for their profiles", f.method));
   }
   if (f.clients_per_round) {
-    fmt::print("  per round  {} of {} clients", *f.clients_per_round, f.clients);
-    if (grouped) fmt::print(" in {}", counted(*f.groups_per_round, "group"));
-    fmt::print(", {} samples, {} up and {} down\n", f.samples_per_round, megabytes(f.bytes_up),
-               megabytes(f.bytes_down));
+    print_field("per round",
+                fmt::format("{} of {} clients{}, {} samples, {} up and {} down", *f.clients_per_round, f.clients,
+                            grouped ? " in " + counted(*f.groups_per_round, "group") : std::string(),
+                            f.samples_per_round, megabytes(f.bytes_up), megabytes(f.bytes_down)));
   }
-  fmt::print("  memory     about {}\n", megabytes(f.memory_bytes));
-  if (f.profile_s > 0) fmt::print("  profiles   about {} on {} threads, once\n", seconds(f.profile_s), f.threads);
-  if (f.clients_per_round) {
-    fmt::print("  time       about {} a round, {} for all {} rounds on {} threads\n", seconds(f.round_s),
-               seconds(f.total_s), f.rounds, f.threads);
-  } else {
-    fmt::print("  time       of rounds: not known before there are groups\n");
+  print_field("memory", "about " + megabytes(f.memory_bytes));
+  if (f.profile_s > 0) {
+    print_field("profiles", fmt::format("about {} on {} threads, once", seconds(f.profile_s), f.threads));
   }
-  for (const std::string& note : f.notes) fmt::print("  note       {}\n", note);
+  print_field("time", f.clients_per_round ? fmt::format("about {} a round, {} for all {} rounds on {} threads",
+                                                        seconds(f.round_s), seconds(f.total_s), f.rounds, f.threads)
+                                          : std::string("of rounds: not known before there are groups"));
+  for (const std::string& note : f.notes) print_field("note", note);
 }
 
 // The recipe that the line names, with its settings.
@@ -137,9 +137,9 @@ void print_result(const RunSummary& summary, const RunTimes& times, bool json) {
   }
   print_summary(summary);
   if (!several) return;
-  fmt::print("  ranks      {}: {:.1f} MB between rank 0 and the others, {:.1f} % of its time in ordered sums\n",
-             times.calls.others.size() + 1, static_cast<double>(times.calls.bytes) / 1e6,
-             times.calls.calls_s > 0 ? 100 * times.calls.accept_s / times.calls.calls_s : 0.0);
+  print_field("ranks", fmt::format("{}: {:.1f} MB between rank 0 and the others, {:.1f} % of its time in ordered sums",
+                                   times.calls.others.size() + 1, static_cast<double>(times.calls.bytes) / 1e6,
+                                   times.calls.calls_s > 0 ? 100 * times.calls.accept_s / times.calls.calls_s : 0.0));
 }
 
 // A live plot instead of a bar alone, on a terminal that can draw it.
@@ -155,23 +155,6 @@ std::unique_ptr<WatchScreen> watch(SimulationOptions& options) {
   return screen;
 }
 
-// For whoever looks at the folder later. A report that cannot be written costs nobody the run, and of records that are
-// large it would cost memory and time: `muster report` makes that one.
-void leave_report(const RunSummary& summary, bool quiet) {
-  constexpr std::uintmax_t kMostRecords = std::uintmax_t{4} << 20;
-  std::uintmax_t bytes = 0;
-  for (const char* const file : {"rounds.jsonl", "groups.jsonl", "clients.csv"}) {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(summary.dir / file, error);
-    if (!error) bytes += size;
-  }
-  if (bytes > kMostRecords) return;
-  const auto description = describe_run(summary.dir);
-  const Status written =
-      description ? write_file(summary.dir / "report.html", to_html(*description)) : Status(description.error());
-  if (!written && !quiet) log_line(LogLevel::kWarning, "no report.html: " + written.error().message);
-}
-
 Result<RunSummary> run(const RunArguments& arguments) {
   SimulationOptions options;
   RunTimes times;
@@ -181,6 +164,10 @@ Result<RunSummary> run(const RunArguments& arguments) {
   options.quiet = arguments.quiet;
   options.interrupt = &catch_interruptions();
   options.ranks = arguments.ranks;
+  options.noise_key = arguments.noise_key;
+  if (!arguments.noise_key.empty() && !arguments.resume.empty()) {
+    return usage_error("--noise-key: does not go with --resume: a run goes on with the key in its folder");
+  }
   if (!arguments.quiet) {
     options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   }
@@ -205,8 +192,8 @@ Result<RunSummary> run(const RunArguments& arguments) {
     MUSTER_ASSIGN(summary, simulate(recipe, options));
   }
   page.reset();
-  store.reset();
-  leave_report(summary, arguments.quiet);
+  store->finish();
+  leave_report(summary.dir, arguments.quiet);
   print_result(summary, times, arguments.json);
   if (std::fflush(stdout) != 0) return failure("cannot write the result to stdout");
   if (!arguments.quiet) print_advice(summary, arguments.json, "muster run --resume");
@@ -237,6 +224,8 @@ void add_run_command(Command program, Ranks* ranks) {
       .between(1, 1024);
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
+  command.add_option("--noise-key", arguments->noise_key,
+                     "Repeat a private run whose noise came from this key: the file noise.key of its folder");
   command.add_flag("--dry-run", arguments->dry_run, "Print what would run, and about how long, without training");
   command.add_flag("--watch", arguments->watch,
                    "Draw accuracy and groups as the run goes on, on stderr; plain lines where that is no terminal");

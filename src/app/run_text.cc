@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "app/log_lines.h"
+#include "app/print_field.h"
 #include "base/names.h"
+#include "base/shell_word.h"
 #include "data/shown_text.h"
+#include "data/wrapped_text.h"
+#include "report/run_records.h"
 
 namespace muster {
 namespace {
+
+constexpr std::size_t kLongName = 40;  // letters of a name that are shown
 
 std::string percent(const std::optional<double>& share) {
   return share ? fmt::format("{:.2f} %", 100 * *share) : std::string("-");
@@ -21,7 +28,7 @@ std::string ending(const RunSummary& s) {
     case StopReason::kRounds:
       return s.rounds == 1 ? std::string("1 round done") : fmt::format("all {} rounds done", s.rounds);
     case StopReason::kTarget:
-      return fmt::format("stopped after round {}: target accuracy reached", s.rounds);
+      return fmt::format("stopped after round {}: target reached", s.rounds);
     case StopReason::kBudget:
       return fmt::format("stopped after round {}: {}budget spent", s.rounds, s.privacy_spent ? "privacy " : "");
     case StopReason::kPatience:
@@ -55,8 +62,7 @@ Trouble trouble(const RunSummary& s) {
   if (s.stopped == StopReason::kDiverged) {
     return {"diverged", "lower local.learning-rate, or try data.normalize=true"};
   }
-  if (s.evaluated_round == 0)
-    return {"evaluated", "nothing; test samples come from data.test-fraction or a split column"};
+  if (s.evaluated_round == 0) return {"evaluated", "nothing; test samples need data.test-fraction or a split column"};
   return {};
 }
 
@@ -69,29 +75,43 @@ std::string groups_line(const RunSummary& s) {
                      counted(s.models, "model"));
 }
 
+std::string sites_line(const SiteFigures& sites, const AccuracySpread& spread) {
+  const std::string worst =
+      sites.worst_name.empty() ? fmt::format("client {}", sites.worst_client) : shown_name(sites.worst_name, kLongName);
+  return fmt::format("of {}: worst {} ({}), a tenth at most {}, median {}, nine tenths at most {}", sites.evaluated,
+                     percent(spread.worst), worst, percent(spread.p10), percent(spread.p50), percent(spread.p90));
+}
+
 // How the final models do from client to client, and from class to class.
 void print_figures(const RunSummary& s) {
   if (s.kept_round > 0 && s.kept_round < s.rounds) {
-    fmt::print("  kept       the models of round {}, the best on validation samples ({})\n", s.kept_round,
-               percent(s.validation_best));
+    print_field("kept", fmt::format("the models of round {}, the best on validation samples ({})", s.kept_round,
+                                    percent(s.validation_best)));
   }
-  if (s.sites.spread && s.sites.evaluated > 1) {
-    const AccuracySpread& spread = *s.sites.spread;
-    const std::string worst =
-        s.sites.worst_name.empty() ? fmt::format("client {}", s.sites.worst_client) : shown_text(s.sites.worst_name);
-    fmt::print("  sites      of {}: worst {} ({}), a tenth at most {}, median {}, nine tenths at most {}\n",
-               s.sites.evaluated, percent(spread.worst), worst, percent(spread.p10), percent(spread.p50),
-               percent(spread.p90));
-  }
+  if (s.sites.spread && s.sites.evaluated > 1) print_field("sites", sites_line(s.sites, *s.sites.spread));
   if (!s.metrics || !s.metrics->macro_f1) return;
   std::string line = fmt::format("macro-F1 {}", percent(s.metrics->macro_f1));
   const ClassFigures* worst = nullptr;
   for (const ClassFigures& one : s.metrics->classes) {
     if (one.f1 && (!worst || *one.f1 < *worst->f1)) worst = &one;
   }
-  if (worst) line += fmt::format(", worst {} ({})", percent(worst->f1), shown_text(worst->name));
+  if (worst) line += fmt::format(", worst {} ({})", percent(worst->f1), shown_name(worst->name, kLongName));
   if (s.metrics->auc) line += fmt::format(", AUC {:.4f}", *s.metrics->auc);
-  fmt::print("  classes    {}\n", line);
+  print_field("classes", line);
+}
+
+// Phases that took no time are left out.
+std::string time_line(const RunSummary& s) {
+  std::string line = fmt::format("{:.2f} s", s.wall_s);
+  const char* between = ": ";
+  for (const auto& [phase, seconds] : {std::pair{"setup", s.setup_s},
+                                       {"profiles", s.profile_s},
+                                       {"grouping", s.group_s},
+                                       {"training", s.train_s},
+                                       {"evaluation", s.eval_s}}) {
+    if (seconds >= 0.005) line += fmt::format("{}{} {:.2f}", std::exchange(between, ", "), phase, seconds);
+  }
+  return line;
 }
 
 }  // namespace
@@ -102,40 +122,47 @@ std::string sizes_text(double smallest, double mean, double largest) {
 }
 
 void print_summary(const RunSummary& s) {
-  fmt::print("{}: {}, {}\n", s.run, counted(s.clients, "client"), ending(s));
-  fmt::print("  accuracy   {}\n", accuracy_line(s));
+  std::string indent;
+  const std::string head = fmt::format("{}: {}, {}", shown_text(s.run), counted(s.clients, "client"), ending(s));
+  for (const std::string& line : wrapped(head, kTerminalColumns - 2)) {
+    fmt::print("{}{}\n", std::exchange(indent, "  "), line);
+  }
+  print_field("accuracy", accuracy_line(s));
   print_figures(s);
-  if (s.epsilon) fmt::print("  privacy    epsilon {:.3f} at delta {:g}, of each client\n", *s.epsilon, s.delta);
+  if (s.epsilon) {
+    print_field("privacy", fmt::format("epsilon {:.3f} at delta {:g}, of each client", *s.epsilon, s.delta));
+  }
   if (s.attack) {
-    fmt::print("  attack     {} by {}: {}\n", s.attack->kind, counted(s.attack->clients.size(), "client"),
-               s.attack->success ? "succeeds with " + percent(s.attack->success) + " of its samples"
-                                 : std::string("its success is not measured"));
+    print_field("attack",
+                fmt::format("{} by {}: {}", s.attack->kind, counted(s.attack->clients.size(), "client"),
+                            s.attack->success ? "succeeds with " + percent(s.attack->success) + " of its samples"
+                                              : std::string("its success is not measured")));
   }
   if (s.target_accuracy) {
-    fmt::print("  target     {}: {}\n", percent(s.target_accuracy),
-               s.target_round ? fmt::format("reached in round {}", *s.target_round) : std::string("not reached"));
+    print_field("target", fmt::format("{}: {}", percent(s.target_accuracy),
+                                      s.target_round ? fmt::format("reached in round {}", *s.target_round)
+                                                     : std::string("not reached")));
   }
-  if (s.groups > 1 && s.group_size_max > 1) fmt::print("  groups     {}\n", groups_line(s));
+  if (s.groups > 1 && s.group_size_max > 1) print_field("groups", groups_line(s));
   if (s.truth) {
-    fmt::print("  clusters   {} formed in round {}: {} of {} clients right\n", s.groups, s.groups_since,
-               s.truth->correct, s.truth->clients);
+    print_field("clusters", fmt::format("{} formed in round {}: {} of {} clients right", s.groups, s.groups_since,
+                                        s.truth->correct, s.truth->clients));
   }
-  fmt::print("  trained    {} samples, {:.0f} per second\n", s.samples_trained, s.samples_per_s());
-  fmt::print(
-      "  time       {:.2f} s: setup {:.2f}, profiles {:.2f}, grouping {:.2f}, training {:.2f}, evaluation {:.2f}\n",
-      s.wall_s, s.setup_s, s.profile_s, s.group_s, s.train_s, s.eval_s);
-  fmt::print("  simulated  {:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down\n", s.compute_s,
-             s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6);
-  fmt::print("  signature  {}\n", s.signature);
-  fmt::print("  folder     {}\n", s.dir.string());
-  if (const Trouble found = trouble(s); !found.what.empty()) fmt::print("  {:<10} {}\n", found.what, found.advice);
+  print_field("trained", fmt::format("{} samples, {:.0f} per second", s.samples_trained, s.samples_per_s()));
+  print_field("time", time_line(s));
+  print_field("simulated",
+              fmt::format("{:.1f} s of computing, {:.1f} s of sending {:.1f} MB up and {:.1f} MB down", s.compute_s,
+                          s.comm_s, static_cast<double>(s.bytes_up) / 1e6, static_cast<double>(s.bytes_down) / 1e6));
+  print_field("signature", s.signature);
+  fmt::print("  {:<10} {}\n", "folder", shown_text(s.dir.string()));  // in one piece, to be copied
+  if (const Trouble found = trouble(s); !found.what.empty()) print_field(found.what, found.advice);
 }
 
 void print_advice(const RunSummary& s, bool json, const char* again) {
   const Trouble found = trouble(s);
   if (s.stopped == StopReason::kInterrupted) {
-    log_line(LogLevel::kInfo,
-             fmt::format("saved after round {}; continue with: {} {}", s.rounds, again, s.dir.string()));
+    log_line(LogLevel::kInfo, fmt::format("saved after round {}; continue with: {} {}", s.rounds, again,
+                                          shown_text(shell_word(s.dir.string()))));
   } else if (json && s.stopped == StopReason::kDiverged) {
     log_line(LogLevel::kWarning, fmt::format("the run diverged; {}", found.advice));
   } else if (json && !found.what.empty()) {

@@ -9,6 +9,7 @@
 #include "app/runs_commands.h"
 #include "base/names.h"
 #include "data/shown_text.h"
+#include "data/wrapped_text.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_text.h"
 #include "record/json_text.h"
@@ -153,18 +154,14 @@ Status flush_result() {
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
-  const auto width = [](const std::string& text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-  };
   std::vector<std::size_t> widths(right.size());
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_columns(row[i]));
   }
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string fill(widths[i] - width(row[i]), ' ');
+      const std::string fill(widths[i] - shown_columns(row[i]), ' ');
       line += (i > 0 ? "  " : "") + (right[i] ? fill + row[i] : row[i] + fill);
     }
     fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));

@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "app/print_field.h"
 #include "app/runs_commands.h"
 #include "base/names.h"
+#include "base/shell_word.h"
 #include "data/shown_text.h"
 #include "record/json_text.h"
 #include "store/run_diff.h"
@@ -35,23 +37,23 @@ std::string percent(const std::optional<double>& share) {
 void print_run(const StoredRun& run, const std::map<std::string, std::string>& recipe) {
   fmt::print("{}: {}, seed {}, {} of {} rounds\n", shown_text(run.id), shown_text(run.recipe), run.seed, run.rounds,
              run.rounds_planned);
-  const auto line = [](const char* what, const std::string& text) { fmt::print("  {:<10} {}\n", what, text); };
-  line("ended", run.condition == RunCondition::kOver ? run.stopped : std::string(name(run.condition)));
-  line("begun", utc_text(run.begun_s) + " UTC");
-  line("accuracy", fmt::format("last {}  best {} (round {})", percent(run.accuracy_last), percent(run.accuracy_best),
-                               run.best_round));
-  if (!run.data.empty()) line("data", shown_text(run.data));
-  if (run.groups) line("groups", std::to_string(*run.groups));
-  line("cost", fmt::format("{:.1f} simulated seconds, {:.1f} MB, {:.2f} s on this machine", run.cost_s,
-                           static_cast<double>(run.bytes) / 1e6, run.wall_s));
-  if (run.deployed) line("deployed", "its clients were processes of their own");
-  if (!run.signature.empty()) line("signature", run.signature);
+  print_field("ended", run.condition == RunCondition::kOver ? run.stopped : std::string(name(run.condition)));
+  print_field("begun", utc_text(run.begun_s) + " UTC");
+  print_field("accuracy", fmt::format("last {}  best {} (round {})", percent(run.accuracy_last),
+                                      percent(run.accuracy_best), run.best_round));
+  if (!run.data.empty()) print_field("data", shown_text(run.data));
+  if (run.groups) print_field("groups", std::to_string(*run.groups));
+  print_field("cost", fmt::format("{:.1f} simulated seconds, {:.1f} MB, {:.2f} s on this machine", run.cost_s,
+                                  static_cast<double>(run.bytes) / 1e6, run.wall_s));
+  if (run.deployed) print_field("deployed", "its clients were processes of their own");
+  if (!run.signature.empty()) print_field("signature", run.signature);
   std::string tags;
   for (const std::string& tag : run.tags) tags += (tags.empty() ? "" : " ") + tag;
-  if (!tags.empty()) line("tags", shown_text(tags));
-  if (!run.fault.empty()) line("fault", shown_text(run.fault));
-  line("folder", run.dir.string());
-  line("repeat", fmt::format("muster run {}", (run.dir / "recipe.toml").string()));
+  if (!tags.empty()) print_field("tags", shown_text(tags));
+  if (!run.fault.empty()) print_field("fault", shown_text(run.fault));
+  // In one piece, to be copied.
+  fmt::print("  {:<10} {}\n", "folder", shown_text(run.dir.string()));
+  fmt::print("  {:<10} muster run {}\n", "repeat", shown_text(shell_word((run.dir / "recipe.toml").string())));
   for (const auto& [key, value] : recipe) {
     fmt::print("  {} = {}\n", shown_text(key), shown_text(value));
   }

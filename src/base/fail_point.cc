@@ -17,9 +17,9 @@
 namespace muster {
 namespace {
 
-constexpr std::array kNames{"write.before", "write.after",    "fsync.before", "fsync.after",  "rename.before",
-                            "rename.after", "append.before",  "append.half",  "append.after", "send.before",
-                            "send.after",   "receive.before", "receive.after"};
+constexpr std::array kNames{"write.before", "write.after",    "fsync.before",  "fsync.after",   "rename.before",
+                            "rename.after", "append.before",  "append.half",   "append.after",  "send.before",
+                            "send.after",   "receive.before", "receive.after", "commit.before", "commit.after"};
 
 struct Trigger {
   std::size_t point = 0;

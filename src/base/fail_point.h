@@ -32,6 +32,8 @@ enum class FailPoint {
   kAfterSend,   // the transport has taken it
   kBeforeReceive,
   kAfterReceive,  // what it asks for has been done, or is on its way
+  kBeforeCommit,  // of the store of runs: a transaction has written all that it will
+  kAfterCommit,
 };
 
 // As the environment has them, in the order of FailPoint.

@@ -111,7 +111,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, s
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "rb"));
   if (!file) return failure("{}: cannot open: {}", path.string(), reason());
   std::vector<std::uint8_t> bytes;
-  std::vector<std::uint8_t> chunk(std::size_t{1} << 20);
+  std::vector<std::uint8_t> chunk(std::size_t{1} << 16);  // most files are small, and many are read
   const auto packed = [&] { return bytes.size() >= 2 && bytes[0] == kGzipMagic[0] && bytes[1] == kGzipMagic[1]; };
   // Data that does not compress is a little longer packed than unpacked.
   const std::uint64_t packed_limit = limit + std::min(limit / 1000 + 1024, ~limit);
@@ -150,6 +150,12 @@ Status write_file(const std::filesystem::path& path, std::span<const std::string
   return writer.finish();
 }
 
+Status write_derived_file(const std::filesystem::path& path, std::string_view content) {
+  MUSTER_ASSIGN(FileWriter writer, FileWriter::create(path));
+  MUSTER_TRY(writer.write(content));
+  return writer.finish_unflushed();
+}
+
 Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return failure("{}: is a folder, want a file", path.string());
@@ -175,10 +181,27 @@ Status FileWriter::write(std::string_view content) {
 }
 
 Status FileWriter::finish() {
-  const std::string temporary = temporary_of(path_);
   fail_point(FailPoint::kBeforeSync, path_);
   if (::fsync(descriptor_) != 0) return cannot("flush", path_);
   fail_point(FailPoint::kAfterSync, path_);
+  MUSTER_TRY(put_in_place());
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  if (const int f = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); f >= 0) {
+    ::fsync(f);
+    ::close(f);
+  }
+  fail_point(FailPoint::kAfterRename, path_);
+  return {};
+}
+
+Status FileWriter::finish_unflushed() {
+  MUSTER_TRY(put_in_place());
+  fail_point(FailPoint::kAfterRename, path_);
+  return {};
+}
+
+Status FileWriter::put_in_place() {
+  const std::string temporary = temporary_of(path_);
   const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
   fail_point(FailPoint::kBeforeRename, path_);
   if (!closed || ::rename(temporary.c_str(), path_.c_str()) != 0) {
@@ -186,12 +209,6 @@ Status FileWriter::finish() {
     ::unlink(temporary.c_str());
     return error;
   }
-  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  if (const int f = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); f >= 0) {
-    ::fsync(f);
-    ::close(f);
-  }
-  fail_point(FailPoint::kAfterRename, path_);
   return {};
 }
 

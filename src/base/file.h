@@ -28,6 +28,8 @@ namespace muster {
 [[nodiscard]] Status write_output(const std::filesystem::path& path, std::string_view content);
 // write_file() for content in several parts, one after the other.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
+// For what can be made again from other files: whole or as it was, but nobody waits for the disk.
+[[nodiscard]] Status write_derived_file(const std::filesystem::path& path, std::string_view content);
 
 // A file that is written piece by piece, to a temporary one beside `path`, and appears there only when it is whole.
 // Without finish(), `path` stays as it was.
@@ -41,8 +43,12 @@ class FileWriter {
   [[nodiscard]] Status write(std::string_view content);
   // Fsyncs the file, renames it over `path`, and fsyncs the folder. Nothing may be written after.
   [[nodiscard]] Status finish();
+  // Renames it only.
+  [[nodiscard]] Status finish_unflushed();
 
  private:
+  [[nodiscard]] Status put_in_place();
+
   FileWriter(const std::filesystem::path& path, int descriptor) : path_(path), descriptor_(descriptor) {}
 
   std::filesystem::path path_;

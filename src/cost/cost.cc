@@ -1,8 +1,11 @@
 #include "cost/cost.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "cost/cost_defaults.h"
+#include "secure/sealed_relay.h"
 
 namespace muster {
 namespace {
@@ -52,8 +55,8 @@ RoundCost link_cost(const CostOptions& options, const NetworkSize& network, cons
   const double additions = merged > 1 && !work.keeps_models ? (merged - 1.0) * static_cast<double>(network.values) : 0;
   const RoundBytes bytes = count_bytes(work);
   return {.compute_s = (work.profile_flops + slowest_flops + additions) / (options.device_gflops * 1e9),
-          .comm_s = 8 * (static_cast<double>(bytes.down) / (options.server_out_mbps * 1e6) +
-                         static_cast<double>(bytes.up) / (options.server_in_mbps * 1e6))};
+          .comm_s = 8 * (static_cast<double>(bytes.down + bytes.sealing_down) / (options.server_out_mbps * 1e6) +
+                         static_cast<double>(bytes.up + bytes.sealing_up) / (options.server_in_mbps * 1e6))};
 }
 
 RoundCost chain_cost(const CostOptions& options, const NetworkSize& network, const RoundWork& work) {
@@ -91,7 +94,7 @@ std::vector<CatalogueEntry> cost_models() {
            {"device-gflops", "server-in-mbps", "server-out-mbps"}},
           {"group-operations",
            "every member's training and share in its group's operations, added up (Group-FEL, Eq. 5)",
-           {"task", "operation-quadratic", "operation-linear", "operation-constant", "training-slope",
+           {"file", "task", "operation-quadratic", "operation-linear", "operation-constant", "training-slope",
             "training-constant"}},
           {"chain",
            "closed forms for chains of equal length (FedGSP, Eq. 15 to 17)",
@@ -117,9 +120,22 @@ Status check_cost(const CostOptions& options, const std::string& objective) {
     }
   }
   if (options.model != "group-operations") {
-    if (options.task.empty()) return {};
-    return usage_error("cost.task: \"{}\", but cost.model = \"{}\"; want \"group-operations\"", options.task,
-                       options.model);
+    for (const auto& [key, text] : {std::pair("file", &options.file), std::pair("task", &options.task)}) {
+      if (text->empty()) continue;
+      return usage_error("cost.{}: \"{}\", but cost.model = \"{}\"; want \"group-operations\"", key, *text,
+                         options.model);
+    }
+    return {};
+  }
+  if (!options.file.empty()) {
+    for (const auto& [key, value, model] : constants) {
+      if (!value || !std::string_view(key).starts_with("operation-")) continue;
+      return usage_error("cost.{}: {}, but cost.file has it; want one of them", key, *value);
+    }
+    if (!options.task.empty()) {
+      return usage_error("cost.task: \"{}\", but cost.file has what was measured; want one of them", options.task);
+    }
+    return {};
   }
   if (measured(options.task, objective)) return {};
   for (const auto& [key, value, model] : constants) {
@@ -131,7 +147,11 @@ Status check_cost(const CostOptions& options, const std::string& objective) {
 }
 
 CostOptions with_defaults(CostOptions options, const std::string& objective) {
-  if (options.model != "group-operations" || !measured(options.task, objective)) return options;
+  if (options.model != "group-operations" || !options.file.empty() || !measured(options.task, objective))
+    return options;
+  const bool all_set = options.operation_quadratic && options.operation_linear && options.operation_constant &&
+                       options.training_slope && options.training_constant;
+  if (all_set) return options;
   const OperationCoefficients known = operation_coefficients(options, objective);
   if (options.task.empty()) options.task = kUsualTask;
   options.operation_quadratic = known.quadratic;
@@ -156,9 +176,15 @@ RoundBytes count_bytes(const RoundWork& work) {
       bytes.links.relay += (downloads - std::min<std::uint64_t>(downloads, 1)) * work.download_bytes +
                            (sent - std::min<std::uint64_t>(sent, 1)) * work.upload_bytes;
     }
+    if (work.sealed && group.size > 1) {
+      const RelayBytes added = relay_bytes(group.size, downloads, sent);
+      bytes.sealing_down += added.down;
+      bytes.sealing_up += added.up;
+    }
     if (work.edges) bytes.links.edge_cloud += work.download_bytes + (sent > 0 ? work.upload_bytes : 0);
   }
   bytes.links.client_server = bytes.down + bytes.up - bytes.links.relay;
+  bytes.links.relay += bytes.sealing_down + bytes.sealing_up;
   return bytes;
 }
 

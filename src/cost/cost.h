@@ -21,6 +21,7 @@ struct CostOptions {
   double server_in_mbps = 567;
   double server_out_mbps = 567;
   // Of group-operations. What is not set was measured for the task and the objective.
+  std::string file;  // of measured costs (measured_costs.h), in place of task and operation_*; "" = none
   std::string task;  // cifar | speech; "" = cifar
   std::optional<double> operation_quadratic;
   std::optional<double> operation_linear;
@@ -54,6 +55,7 @@ struct RoundWork {
   std::vector<GroupWork> drawn;
   std::uint64_t download_bytes = 0;  // of one visit
   std::uint64_t upload_bytes = 0;
+  bool sealed = false;  // models of chains travel sealed
   // Where members are merged by secure sums: all messages of these, in place of uploads of models.
   bool secure = false;
   std::uint64_t secure_bytes_up = 0;
@@ -67,7 +69,7 @@ struct RoundWork {
 // Bytes in both directions, by the kind of link. Edge to cloud comes on top of what clients send and receive.
 struct LinkBytes {
   std::uint64_t client_server = 0;
-  std::uint64_t relay = 0;  // from client to client, through the server
+  std::uint64_t relay = 0;  // from client to client, through the server; with what sealing adds
   std::uint64_t edge_cloud = 0;
 };
 
@@ -77,6 +79,9 @@ struct LinkBytes {
 struct RoundBytes {
   std::uint64_t down = 0;
   std::uint64_t up = 0;
+  // What sealing adds to models (secure/sealed_relay.h). Not in `down` and `up`, which are those of the models.
+  std::uint64_t sealing_down = 0;
+  std::uint64_t sealing_up = 0;
   LinkBytes links;
 };
 [[nodiscard]] RoundBytes count_bytes(const RoundWork& work);

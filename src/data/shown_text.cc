@@ -12,15 +12,17 @@ std::uint8_t byte_at(std::string_view text, std::size_t i) {
   return static_cast<std::uint8_t>(text[i]);
 }
 
-// C0, DEL and C1 (U+0080 to U+009F), the line separators U+2028 and U+2029, and what turns the direction of writing.
+// C0, DEL and C1 (U+0080 to U+009F), the line separators U+2028 and U+2029, and marks that turn the direction of
+// writing.
 bool is_control(std::string_view character) {
   const std::uint8_t first = byte_at(character, 0);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
-  if (character.size() == 2) return first == 0xc2 && byte_at(character, 1) < 0xa0;
+  if (character.size() == 2) return (first == 0xc2 && byte_at(character, 1) < 0xa0) || character == "\xd8\x9c";
   if (character.size() != 3 || first != 0xe2) return false;
   const std::uint8_t second = byte_at(character, 1);
   const std::uint8_t third = byte_at(character, 2);
-  return (second == 0x80 && third >= 0xa8 && third <= 0xae) || (second == 0x81 && third >= 0xa6 && third <= 0xa9);
+  if (second == 0x80) return (third >= 0xa8 && third <= 0xae) || third == 0x8e || third == 0x8f;
+  return second == 0x81 && third >= 0xa6 && third <= 0xa9;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include "base/isa.h"
 #include "data/agreement.h"
 #include "deploy/client_workplace.h"
+#include "deploy/deployed_members.h"
+#include "recipe/choices.h"
 #include "wire/wire_sheet.h"
 
 namespace muster {
@@ -81,6 +83,29 @@ class OwnFile {
   v1::DataSheet sheet_;
 };
 
+// Who take part in the secure sums of a run, if it has any.
+Result<std::shared_ptr<SumMembers>> sum_members(const Recipe& recipe, const ClientSecrecy& secrecy,
+                                                const Security& security, const std::filesystem::path& states) {
+  if (!sums_securely(recipe)) return std::shared_ptr<SumMembers>();
+  MUSTER_ASSIGN(SignerOf signer, make_member_signer(security, recipe.seed));
+  if (secrecy.say && !security.trust) {
+    secrecy.say(
+        {.line =
+             "WARNING: without certificates nobody knows who is in a secure sum: its server could read every update"});
+  }
+  if (secrecy.say && states.empty()) {
+    secrecy.say(
+        {.line = "WARNING: without --state a client that is started again cannot tell that a secure sum is replayed"});
+  }
+  return make_deployed_members({.run = secrecy.run,
+                                .secure = recipe.training.secure,
+                                .name = secrecy.name,
+                                .signer = std::move(signer),
+                                .verifier = secrecy.verifier,
+                                .states = states,
+                                .say = secrecy.say});
+}
+
 // The run that a process is part of.
 struct PresentRun {
   v1::Welcome welcome;
@@ -116,7 +141,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     };
   }
   answers.begin = [own, present = std::make_shared<PresentRun>(), threads = options.threads, state = options.state,
-                   total = answers.hello.clients_size(),
+                   security = options.security, name = options.name, total = answers.hello.clients_size(),
                    say = options.say](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
     const std::lock_guard lock(present->mutex);
     if (present->is(welcome, own != nullptr)) return present->workplace;
@@ -136,8 +161,23 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     } else {
       MUSTER_ASSIGN(data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
     }
-    MUSTER_ASSIGN(present->workplace, make_client_workplace(recipe, std::move(data), threads,
-                                                            state.empty() ? state : state / welcome.run()));
+    const std::filesystem::path states = state.empty() ? state : state / welcome.run();
+    ClientSecrecy secrecy{.run = welcome.run(),
+                          .name = own ? name : "",
+                          .signer = {},
+                          .verifier = make_member_verifier(security, recipe.seed),
+                          .say = say};
+    if (relays_sealed(recipe)) {
+      MUSTER_ASSIGN(secrecy.signer, make_member_signer(security, recipe.seed));
+    }
+    if (relays_sealed(recipe) && !security.trust && say) {
+      say({.line =
+               "WARNING: without certificates nobody vouches for the keys that models are sealed with: whoever hosts "
+               "a chain could read them"});
+    }
+    MUSTER_ASSIGN(secrecy.members, sum_members(recipe, secrecy, security, states));
+    MUSTER_ASSIGN(present->workplace,
+                  make_client_workplace(recipe, std::move(data), threads, states, std::move(secrecy)));
     present->welcome = welcome;
     if (say) {
       say({.line = own ? fmt::format("part of run {}, as client {}", welcome.run(), welcome.clients(0))

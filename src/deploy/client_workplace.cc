@@ -4,7 +4,9 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "deploy/sealed_chains.h"
 #include "engine/simulated_federation.h"
+#include "secure/key_agreement.h"
 
 namespace muster {
 namespace {
@@ -15,10 +17,12 @@ constexpr double kMostEpochs = 1'000'000;  // as many as a recipe may ask for
 class ClientWorkplace final : public Workplace {
  public:
   ClientWorkplace(std::shared_ptr<const FederatedData> data, std::unique_ptr<LocalFederation> federation,
-                  const std::filesystem::path& states)
+                  const std::filesystem::path& states, ClientSecrecy secrecy)
       : data_(std::move(data)),
+        members_(std::move(secrecy.members)),
         federation_(std::move(federation)),
-        versions_(federation_->states(), kStateSlots, states) {
+        versions_(federation_->states(), kStateSlots, states),
+        chains_(std::move(secrecy)) {
     for (std::uint32_t worker = 0; worker < federation_->threads(); ++worker) free_.push_back(worker);
   }
 
@@ -37,6 +41,60 @@ class ClientWorkplace final : public Workplace {
       MUSTER_ASSIGN(answer.remembers, versions_.keep(task.client, {task.round, task.part}));
     } else {
       versions_.spoil(task.client);
+    }
+    return answer;
+  }
+
+  Result<ChainKeyReply> chain_key(ClientId client, std::uint32_t round, GroupId group,
+                                  std::chrono::milliseconds) override {
+    if (!knows(client)) return ChainKeyReply{Dropped{client, DropReason::kMalformed}};
+    return chains_.key(client, round, group);
+  }
+
+  Result<TrainAnswer> train_in_chain(const TrainTask& asked, GroupId group, const Memory& memory,
+                                     const ChainVisit& visit, std::chrono::milliseconds within) override {
+    std::vector<float> came;
+    const std::optional<DropReason> fault = chains_.receive(asked, group, visit, came);
+    if (fault) return TrainAnswer{Dropped{asked.client, *fault}};
+    TrainTask task = asked;
+    if (visit.from) task.model = came;
+    if (visit.open) {
+      if (!fits(task)) return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
+      return TrainAnswer{LocalUpdate{.client = task.client, .model = std::move(came), .samples = 1}};
+    }
+    MUSTER_ASSIGN(TrainAnswer answer, train(task, group, memory, within));
+    chains_.send(task, group, visit, answer);
+    return answer;
+  }
+
+  Result<SummedAnswer> sum(SumPhase phase, SumAsk ask, GroupId, const Memory& memory,
+                           std::chrono::milliseconds) override {
+    const TrainTask& task = ask.task;
+    const ClientId client = task.client;
+    const bool trains = phase == SumPhase::kInput;
+    if (!members_ || !knows(client) || (trains && (task.own_model || !fits(task)))) {
+      return SummedAnswer{Dropped{client, DropReason::kMalformed}};
+    }
+    const std::lock_guard one_at_a_time(lock_of(client));
+    const Worker worker(*this);
+    if (trains) {
+      const SumClient* const under_way = members_->find(client, ask.attempt);
+      if (under_way && digest_of(std::as_bytes(task.model)) != under_way->terms().model) {
+        members_->leave(client, "it sends another model than the one in its terms");
+        return SummedAnswer{Dropped{client, DropReason::kRefused}};
+      }
+      if (!versions_.recall(client, memory.basis)) return SummedAnswer{Dropped{client, DropReason::kUnreachable}};
+      versions_.prune(client, memory);
+    }
+    SummedAnswer answer;
+    MUSTER_TRY(federation_->link(worker.number()).sum_each(phase, {&ask, 1}, [&](std::size_t, SumReply reply) {
+      answer.reply = std::move(reply);
+    }));
+    if (!trains) return answer;
+    if (std::holds_alternative<SumAnswer>(answer.reply)) {
+      MUSTER_ASSIGN(answer.remembers, versions_.keep(client, {task.round, task.part}));
+    } else {
+      versions_.spoil(client);
     }
     return answer;
   }
@@ -69,7 +127,7 @@ class ClientWorkplace final : public Workplace {
     return federation_->link(worker.number()).evaluate(task);
   }
 
-  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask& task, std::span<const Memory>,
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask& task, const GroupMembers&,
                                   std::chrono::milliseconds) override {
     GroupAnswer answer;
     for (const ClientId member : task.members) answer.update.dropped.push_back({member, DropReason::kMalformed});
@@ -114,8 +172,10 @@ class ClientWorkplace final : public Workplace {
   [[nodiscard]] std::mutex& lock_of(ClientId client) { return locks_[client.value % kClientLocks]; }
 
   std::shared_ptr<const FederatedData> data_;
+  std::shared_ptr<SumMembers> members_;
   std::unique_ptr<LocalFederation> federation_;
   StateVersions versions_;
+  SealedChains chains_;
   std::array<std::mutex, kClientLocks> locks_;
   std::mutex mutex_;  // of free_
   std::condition_variable freed_;
@@ -126,10 +186,12 @@ class ClientWorkplace final : public Workplace {
 
 Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe,
                                                          std::shared_ptr<const FederatedData> data,
-                                                         std::uint32_t threads, const std::filesystem::path& states) {
+                                                         std::uint32_t threads, const std::filesystem::path& states,
+                                                         ClientSecrecy secrecy) {
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> federation,
-                make_simulated_federation(recipe, threads, nullptr, *data, {}));
-  return std::shared_ptr<Workplace>(std::make_shared<ClientWorkplace>(std::move(data), std::move(federation), states));
+                make_simulated_federation(recipe, threads, nullptr, *data, {}, secrecy.members));
+  return std::shared_ptr<Workplace>(
+      std::make_shared<ClientWorkplace>(std::move(data), std::move(federation), states, std::move(secrecy)));
 }
 
 }  // namespace muster

@@ -5,10 +5,22 @@
 #include <filesystem>
 #include <memory>
 
+#include "deploy/member_certificate.h"
 #include "recipe/recipe.h"
+#include "train/sum_members.h"
 #include "wire/workplace.h"
 
 namespace muster {
+
+// How clients take part in what hides models from the host.
+struct ClientSecrecy {
+  std::string run;
+  std::string name = {};  // of a client with data of its own
+  SignerOf signer;        // not set: they take no part
+  std::shared_ptr<const MemberVerifier> verifier;
+  SayNote say = {};                          // what leaves openly is said
+  std::shared_ptr<SumMembers> members = {};  // who take part in secure sums, thread-safe; null: nobody does
+};
 
 // `data`: of all clients of the run, of which those that this process does not stand for may have no samples here.
 // `threads`: how many clients train at a time. `states`: folder for what clients remember. Fails if the recipe's
@@ -16,6 +28,7 @@ namespace muster {
 [[nodiscard]] Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe,
                                                                        std::shared_ptr<const FederatedData> data,
                                                                        std::uint32_t threads,
-                                                                       const std::filesystem::path& states);
+                                                                       const std::filesystem::path& states,
+                                                                       ClientSecrecy secrecy = {});
 
 }  // namespace muster

@@ -6,12 +6,14 @@
 
 #include "base/file.h"
 #include "base/isa.h"
+#include "deploy/member_certificate.h"
 #include "deploy/own_admission.h"
 #include "deploy/run_ledger.h"
 #include "engine/simulated_federation.h"
 #include "recipe/choices.h"
-#include "record/progress_remark.h"
+#include "record/progress.h"
 #include "record/run_folder.h"
+#include "secure/sum_messages.h"
 #include "wire/edge_federation.h"
 
 namespace muster {
@@ -36,6 +38,16 @@ Result<std::uint32_t> count_start(const std::filesystem::path& folder) {
   return last + 1;
 }
 
+// A count that can never be reached would be waited for in vain. `there`: clients of the first round.
+Status check_wait_clients(const DeploymentOptions& deployment, std::size_t there) {
+  const auto* const count = std::get_if<std::uint32_t>(&deployment.wait_clients.value);
+  if (!count || *count <= there) return {};
+  return usage_error(
+      "deployment.wait-clients: {}, but {} clients are to be there in the first round; want a count from 1 to {}, or a "
+      "share in (0, 1]",
+      *count, there, there);
+}
+
 // Clients that were asked and do not count, since this process began.
 class DropCount final : public RoundObserver {
  public:
@@ -55,6 +67,7 @@ class CloudNetwork final : public RoundObserver {
   // Clients with data of their own are waited for before the run is anything: what they tell is its data.
   Result<std::shared_ptr<const FederatedData>> gather(const Recipe& recipe, const std::filesystem::path& resumed) {
     MUSTER_TRY(check_held_by_clients(recipe.data));
+    MUSTER_TRY(check_wait_clients(recipe.deployment, Membership::first_clients(recipe)));
     // One that was killed before it began is begun.
     const bool known = !resumed.empty() && Membership::is_in(resumed);
     if (known) {
@@ -67,7 +80,7 @@ class CloudNetwork final : public RoundObserver {
     MUSTER_TRY(listen(*recipe.data.clients));
     if (!known) {
       MUSTER_TRY(own_->gather(recipe, *clients_, [this, &recipe](std::size_t came, std::size_t wanted) {
-        return go_on(came, wanted, recipe.deployment.wait_clients.of(static_cast<std::uint32_t>(wanted)));
+        return go_on(came, wanted, recipe.deployment);
       }));
     }
     return std::shared_ptr<const FederatedData>(own_->membership()->data());
@@ -77,6 +90,7 @@ class CloudNetwork final : public RoundObserver {
                                            const std::filesystem::path& folder) {
     const std::uint32_t count = here->roster().clients();
     roster_ = count;
+    if (!own_) MUSTER_TRY(check_wait_clients(recipe.deployment, here->roster().present(1).size()));
     if (!own_) clients_ = std::make_unique<RemoteClients>(simulated_admission(count), events());
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
@@ -90,6 +104,8 @@ class CloudNetwork final : public RoundObserver {
             .member_quorum = recipe.deployment.quorum,
             .group_quorum = recipe.deployment.quorum,
             .over_select = recipe.deployment.over_select,
+            .verifier = make_member_verifier(options_.security, recipe.seed),
+            .members_by_name = own_ != nullptr,
             .keeps_parts = keeps_parts_in_clients(recipe),
             .say = options_.simulation.say,
             .spent = [this](const std::string& phase, double seconds) { page_.spent(phase, seconds); }});
@@ -148,14 +164,16 @@ class CloudNetwork final : public RoundObserver {
   }
 
   // Tells how many have come; whether to wait for more.
-  bool go_on(std::size_t came, std::size_t wanted, std::size_t least) {
+  bool go_on(std::size_t came, std::size_t wanted, const DeploymentOptions& deployment) {
     if (came != told_) {
-      const std::string line = fmt::format("waiting for clients: {} of {} are here", came, wanted);
+      const std::string line = fmt::format("waiting for clients: {} of {} are here, at most {:.0f} s in all", came,
+                                           wanted, deployment.round_deadline_s);
       page_.set_health(line);
       if (options_.simulation.say) options_.simulation.say(line);
     }
     told_ = came;
-    return came < least && !(options_.simulation.interrupt && *options_.simulation.interrupt);
+    return came < deployment.wait_clients.of(static_cast<std::uint32_t>(wanted)) &&
+           !(options_.simulation.interrupt && *options_.simulation.interrupt);
   }
 
   // Those that are there from the first round on; with fewer than deployment.wait-clients of them nothing begins.
@@ -165,7 +183,7 @@ class CloudNetwork final : public RoundObserver {
     const WireTime deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(1000 * deployment.round_deadline_s));
     const std::size_t there =
-        clients_->wait_for(wanted, deadline, [&](std::size_t came) { return go_on(came, wanted.size(), least); });
+        clients_->wait_for(wanted, deadline, [&](std::size_t came) { return go_on(came, wanted.size(), deployment); });
     if (there >= least) return {};
     if (options_.simulation.interrupt && *options_.simulation.interrupt) {
       return failure("interrupted while {} of {} clients were here", there, wanted.size());
@@ -213,6 +231,14 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
   for (std::uint32_t k = 0; k < roster.clients(); ++k) {
     run.most_values = std::max<std::uint64_t>(run.most_values, roster.test_samples({k}));
   }
+  if (sums_securely(recipe)) {
+    constexpr std::uint32_t kWidest = 64;
+    const std::size_t longest =
+        most_answer_bytes(federation.network().size() + 1, recipe.training.secure.bits.value_or(kWidest),
+                          std::min(roster.clients(), kMostSumMembers));
+    run.most_values = std::max<std::uint64_t>(run.most_values, longest / sizeof(float) + 1);
+  }
+  if (relays_sealed(recipe)) run.most_values += kSealedExtraValues;
   run.welcome.set_most_values(run.most_values);
   return run;
 }
@@ -242,6 +268,7 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   if (options.roster) simulation.observers.push_back(options.roster);
   RunLedger ledger({.vectors = options.ledger_vectors, .say = options.simulation.say});
   simulation.observers.push_back(&ledger);
+  simulation.secret_noise = true;  // clients know the recipe with its seed
   Recipe recipe = options.recipe;
   std::filesystem::path resumed;
   if (!options.resume.empty()) {
@@ -253,23 +280,30 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
     return usage_error("attack.kind: \"{}\" is for simulations, and real clients are not asked to attack; want none",
                        recipe.attack.kind);
   }
-  if (recipe.dp.on()) {
+  if (recipe.dp.on() && sums_securely(recipe)) {
     return usage_error(
-        "dp.clip: {}, but its noise comes from the recipe's seed, which the clients of a deployment know, so it would "
-        "hide nothing from them; simulate the run",
+        "dp.clip: {} with aggregation.in-group = \"secure-sum\" is for simulations: deployed clients do not add noise "
+        "to "
+        "what they sum; want in-group = \"uniform\", with noise of the cloud's",
         *recipe.dp.clip);
   }
-  if (sums_securely(recipe)) {
+  if (recipe.dp.on() && recipe.profile.epsilon) {
     return usage_error(
-        "aggregation.in-group: \"{}\" is for simulations: deployed clients do not take part in secure sums; want "
-        "samples-weighted | uniform",
-        recipe.aggregation.in_group);
+        "profile.epsilon: {} does not go with dp.clip in a deployment: the noise on told labels comes from the "
+        "recipe's "
+        "seed, which everybody knows; want a grouping.method that needs no profile",
+        *recipe.profile.epsilon);
+  }
+  if (sums_securely(recipe) && !options.security.trust && options.note) {
+    options.note({.line = "WARNING: secure sums without certificates protect nobody: who is in one is not known"});
   }
   if (held_by_clients(recipe.data)) MUSTER_TRY(check_recipe(recipe));
   CloudNetwork network(options, page, ledger, simulation.times);
   DropCount drops;
   simulation.observers.push_back(&drops);
-  set_progress_remark([&] { return network.shown(drops); });
+  ProgressSink progress = simulation.progress ? *simulation.progress : stderr_progress();
+  progress.remark = [&] { return network.shown(drops); };
+  simulation.progress = &progress;
   simulation.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
                               const std::filesystem::path& folder) {
     return network.make(settled, std::move(here), folder);
@@ -279,7 +313,6 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
     simulation.knows_samples = false;
     Result<std::shared_ptr<const FederatedData>> told = network.gather(recipe, resumed);
     if (!told) {
-      set_progress_remark({});
       network.finish("");
       return std::move(told).error();
     }
@@ -287,7 +320,6 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   }
   Result<RunSummary> summary = options.resume.empty() ? simulate(options.recipe, simulation)
                                                       : resume(options.resume, options.settings, simulation);
-  set_progress_remark({});
   const bool over = summary && summary->stopped != StopReason::kInterrupted;
   if (summary) ledger.end_run(*summary);
   page.set_health(over ? "the run is over" : "the run has stopped");

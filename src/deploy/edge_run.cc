@@ -1,5 +1,6 @@
 #include "deploy/edge_run.h"
 
+#include "deploy/member_certificate.h"
 #include "recipe/recipe.h"
 #include "wire/relay.h"
 #include "wire/wire_sheet.h"
@@ -34,18 +35,18 @@ RemoteClients::Admit edge_admission() {
   return ids_of;
 }
 
-Answerer::Options edge_answers(RemoteClients& clients, SayNote say) {
+Answerer::Options edge_answers(RemoteClients& clients, const Security& security, SayNote say) {
   Answerer::Options answers{.threads = kRelayThreads, .limits = kDown, .say = std::move(say)};
   answers.hello.set_version(1);
   answers.hello.set_program("muster");
   answers.hello.set_hosts_groups(true);
-  answers.begin = [&clients](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
+  answers.begin = [&clients, security](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
     if (welcome.preparation().empty()) clients.set_how_to_read(std::nullopt);
     clients.begin({.welcome = welcome, .most_values = welcome.most_values()});
-    return make_relay(clients, std::move(trainer));
+    return make_relay(clients, std::move(trainer), make_member_verifier(security, recipe.seed));
   };
   answers.pass_on = [&clients](const v1::Frame& news) {
     if (news.has_how_to_read()) clients.set_how_to_read(news.how_to_read());
@@ -66,7 +67,7 @@ Result<std::string> run_edge(const EdgeRunOptions& options) {
   WireEvents events{.say = options.say,
                     .presence = [&upwards](const auto& came, const auto& went) { upwards->presence(came, went); }};
   RemoteClients clients(edge_admission(), std::move(events));
-  Answerer answerer(edge_answers(clients, options.say));
+  Answerer answerer(edge_answers(clients, options.security, options.say));
   upwards = &answerer;
   StatusPage page("edge");
   page.watch(clients);

@@ -24,7 +24,7 @@ struct EdgeRunOptions {
 
 // What an edge makes of the clients that dial it, and what it answers the cloud: all but dialling and listening.
 [[nodiscard]] RemoteClients::Admit edge_admission();
-[[nodiscard]] Answerer::Options edge_answers(RemoteClients& clients, SayNote say);
+[[nodiscard]] Answerer::Options edge_answers(RemoteClients& clients, const Security& security, SayNote say);
 
 // Until the run is over; returns its signature, "" if it was interrupted at the cloud.
 [[nodiscard]] Result<std::string> run_edge(const EdgeRunOptions& options);

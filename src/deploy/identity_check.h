@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "deploy/certificate_watch.h"
 #include "deploy/doorkeeper.h"
 #include "net/listener.h"
 #include "pki/credentials.h"
@@ -20,12 +21,13 @@ struct Security {
   NetCredentials credentials;
   std::shared_ptr<TrustStore> trust;                                  // null: plain text
   std::shared_ptr<Doorkeeper> door = std::make_shared<Doorkeeper>();  // of those that dial it, by certificate
+  std::shared_ptr<CertificateWatch> watch;                            // of the same; null: plain text
   Identity identity;
 };
 
-// `role`: what the certificate of this process must say.
+// `role`: what the certificate of this process must say. `say`: of what goes wrong with certificates later.
 [[nodiscard]] Result<Security> load_security(const std::filesystem::path& folder, bool insecure, Role role,
-                                             const std::vector<std::string>& addresses);
+                                             const std::vector<std::string>& addresses, SayNote say = {});
 
 // What a Listener's attach does: verifies the peer and hands it to `clients`. `edges`: whether edges are taken, too.
 // Both are borrowed.

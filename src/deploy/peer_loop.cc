@@ -41,7 +41,7 @@ class Silence {
   }
 
  private:
-  static constexpr double kLongestLookS = 2;
+  static constexpr double kLongestLookS = 0.5;
   Clock::time_point seen_ = Clock::now();
   double seconds_ = 0;
 };

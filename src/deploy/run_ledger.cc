@@ -27,13 +27,17 @@ std::string hash_of(std::span<const float> values) {
 std::string_view kind_of(const v1::Ask& ask) {
   switch (ask.work_case()) {
     case v1::Ask::kTrain:
-      return "train";
+      return ask.train().chain().open() ? "open" : "train";
     case v1::Ask::kProfile:
       return "profile";
     case v1::Ask::kEvaluate:
       return "evaluate";
     case v1::Ask::kGroup:
       return "group";
+    case v1::Ask::kSum:
+      return "sum";
+    case v1::Ask::kChainKey:
+      return "chain-key";
     case v1::Ask::WORK_NOT_SET:
       break;
   }
@@ -86,6 +90,7 @@ Status RunLedger::begin(const std::filesystem::path& folder, const v1::Welcome& 
                        {"incarnation", welcome.incarnation()},
                        {"clients", clients},
                        {"training", recipe.training.mode},
+                       {"relay", recipe.training.relay},
                        {"group_rounds", recipe.training.group_rounds},
                        {"in_group", recipe.aggregation.in_group},
                        {"global", recipe.aggregation.global},
@@ -145,15 +150,17 @@ void RunLedger::asked(const v1::Ask& ask) {
   Json line{{"event", "ask"}, {"number", ask.id().number()}, {"kind", kind_of(ask)}};
   add_task(line, ask.id());
   if (ask.has_group()) line["asked"] = ask.group().members();
+  if (ask.has_sum()) line["phase"] = name(static_cast<SumPhase>(ask.sum().phase()));
   write(json_text(line), Written::kSoon);
 }
 
 void RunLedger::answered(const v1::Ask& ask, const v1::TaskId& reply, const TaskAnswer& answer) {
-  const bool trained = ask.has_train() || ask.has_group();
+  const bool trained = kind_of(ask) == "train" || ask.has_group();
   Json line{{"event", "answer"}, {"number", reply.number()}, {"incarnation", reply.incarnation()}};
   add_task(line, reply);
   line["used"] = answer.used;
   if (!answer.used) line["reason"] = answer.reason;
+  if (answer.used && answer.samples > 0 && ask.has_sum()) line["samples"] = answer.samples;  // nobody sees its model
   if (answer.used && trained) {
     line["samples"] = answer.samples;
     if (!answer.model.empty()) line["model"] = hash_of(answer.model);
@@ -203,6 +210,10 @@ void RunLedger::group(const GroupUpdate& update) {
     line["samples"] = update.samples;
     line["importance"] = update.importance;
     if (!update.model.empty()) line["model"] = hash_of(update.model);
+    // Nobody has what its members sent: what is kept is what they add up to.
+    if (update.secure.sums > 0) {
+      keep(fmt::format("{}-round-{}-group-{}.f32", incarnation_, round_, update.group.value), update.model);
+    }
   }
   write(json_text(line), Written::kSoon);
 }

@@ -85,6 +85,7 @@ std::string to_json(const ComparisonTable& table) {
                            {"p", number(d.of_last.p)}});
   }
   return json_text(Json{{"task", table.task},
+                        {"command", table.command},
                         {"seeds", table.seeds},
                         {"methods", std::move(methods)},
                         {"differences", std::move(differences)},

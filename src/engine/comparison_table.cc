@@ -122,8 +122,11 @@ SeedSpread spread_of(const std::vector<std::optional<double>>& values) {
 
 ComparisonTable tabulate(const Comparison& comparison, const ComparisonTableOptions& options) {
   MUSTER_CHECK(!comparison.rows.empty(), "no rows");
-  ComparisonTable table{
-      .task = options.task, .seeds = comparison.seeds, .tail = options.tail, .notes = comparison.notes};
+  ComparisonTable table{.task = options.task,
+                        .command = options.command,
+                        .seeds = comparison.seeds,
+                        .tail = options.tail,
+                        .notes = comparison.notes};
   std::vector<double> targets = options.targets;
   std::ranges::sort(targets);
   if (targets.empty()) targets = default_targets(comparison.rows.front(), table.notes);

@@ -58,6 +58,7 @@ struct MethodDifference {
 
 struct ComparisonTable {
   std::string task;
+  std::string command;  // that makes it again; "" = not told
   std::vector<std::uint64_t> seeds;
   std::uint32_t tail = 0;  // evaluations that MethodFigures::tail is of
   std::vector<MethodFigures> methods;
@@ -67,6 +68,7 @@ struct ComparisonTable {
 
 struct ComparisonTableOptions {
   std::string task;
+  std::string command;
   // Empty: half, 80 %, 95 % and all of what the first method reaches in the end, in the mean over seeds, rounded down
   // to hundredths of a per cent; a note says so.
   std::vector<double> targets;

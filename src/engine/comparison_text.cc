@@ -6,6 +6,7 @@
 
 #include "base/csv_cell.h"
 #include "data/shown_text.h"
+#include "data/wrapped_text.h"
 
 namespace muster {
 namespace {
@@ -37,7 +38,7 @@ bool has_settings(const ComparisonTable& table) {
 
 std::string method_cell(const MethodFigures& method, std::size_t seeds) {
   if (method.diverged == 0) return method.label;
-  return fmt::format("{} (diverged in {} of {})", method.label, method.diverged, seeds);
+  return fmt::format("{} ({} of {} diverged)", method.label, method.diverged, seeds);
 }
 
 TextTable methods_of(const ComparisonTable& table) {
@@ -151,10 +152,14 @@ std::vector<TextTable> tables_of(const ComparisonTable& table) {
 }
 
 std::string to_plain_text(const ComparisonTable& table) {
-  std::string out = head_line(table) + "\n";
+  std::string out;
+  const auto add = [&out](const std::string& text) {
+    for (const std::string& line : wrapped(text, kTerminalColumns)) out += line + "\n";
+  };
+  add(shown_text(head_line(table)));
   for (const TextTable& cells : tables_of(table)) out += fmt::format("\n{}\n{}", cells.title, to_columns(cells));
   if (!table.notes.empty()) out += "\n";
-  for (const std::string& note : table.notes) out += "note: " + shown_text(note) + "\n";
+  for (const std::string& note : table.notes) add("note: " + shown_text(note));
   return out;
 }
 

@@ -27,6 +27,7 @@ void CostMeter::end(const Models& models, RoundRecord& record) {
   work_.download_bytes = setting_.sent.download(broadcast_) * sizeof(float);
   work_.upload_bytes = setting_.sent.upload() * sizeof(float);
   work_.secure = setting_.secure;
+  work_.sealed = setting_.sealed;
   work_.secure_bytes_up = sums_.bytes_up;
   work_.secure_bytes_down = sums_.bytes_down;
   if (setting_.secure) record.secure = sums_;

@@ -17,6 +17,7 @@ struct CostSetting {
   std::uint32_t visits = 1;  // of every member, in a round
   bool edges = false;        // groups live at edge servers
   bool secure = false;       // members are merged by secure sums
+  bool sealed = false;       // models of chains travel sealed
   SentValues sent = {};
 };
 

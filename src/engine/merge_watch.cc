@@ -43,8 +43,7 @@ void MergeWatch::end(const Models& models, RoundRecord& record) {
     if (across->fell_back) inside_.fell_back.emplace_back();
   }
   std::ranges::sort(left_out);
-  const auto again = std::ranges::unique(left_out);
-  left_out.erase(again.begin(), again.end());
+  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
   for (const std::uint32_t client : left_out) filtered_times_.add(client);
   record.merge = std::move(inside_);
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "aggregate/secret_noise.h"
+#include "recipe/choices.h"
+
 namespace muster {
 
 AggregatorSizes aggregator_sizes(const Recipe& recipe, const Network& network, std::uint32_t clients) {
@@ -28,7 +31,8 @@ bool weighs_members(const std::string& in_group) {
 }  // namespace
 
 Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
-                                            std::vector<float> initial, ParameterRanges shared) {
+                                            std::vector<float> initial, ParameterRanges shared,
+                                            const NoiseSource* noise) {
   const AggregationEntry* const entry = find_aggregation(recipe.aggregation.global);
   const ModelKeeping keeping = entry ? entry->models : ModelKeeping::kShared;
   if (keeping == ModelKeeping::kPerGroup && forms_singletons(recipe.grouping)) {
@@ -50,7 +54,11 @@ Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const Aggregat
                             std::move(initial));
   }
   MUSTER_ASSIGN(std::unique_ptr<Aggregator> aggregator, make_aggregator(recipe.aggregation, sizes));
-  if (recipe.dp.on()) aggregator = make_private_sum(std::move(aggregator), recipe.dp, sizes);
+  if (recipe.dp.on()) {
+    PrivacyOptions privacy = recipe.dp;
+    if (sums_securely(recipe)) privacy.noise_multiplier = 0;  // it is in what the members gave
+    aggregator = make_private_sum(std::move(aggregator), privacy, sizes, noise ? *noise : NoiseSource());
+  }
   return make_shared_model(std::move(aggregator), std::move(initial));
 }
 

@@ -58,9 +58,12 @@ class Models {
 
 // What the recipe asks for, all beginning as `initial`. `clients`: of the whole federation. Precondition:
 // check_recipe() passes.
-// `shared`: what aggregation.shared means for the network.
+// `shared`: what aggregation.shared means for the network. `noise`: of private sums (aggregate/secret_noise.h); null:
+// from the seed.
+struct NoiseSource;
 [[nodiscard]] Result<std::unique_ptr<Models>> make_models(const Recipe& recipe, const AggregatorSizes& sizes,
-                                                          std::vector<float> initial, ParameterRanges shared = {});
+                                                          std::vector<float> initial, ParameterRanges shared = {},
+                                                          const NoiseSource* noise = nullptr);
 
 // One model, merged by `aggregator`.
 [[nodiscard]] std::unique_ptr<Models> make_shared_model(std::unique_ptr<Aggregator> aggregator,

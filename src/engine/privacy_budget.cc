@@ -25,6 +25,7 @@ Status PrivacyBudget::check_first(double share) const {
 }
 
 bool PrivacyBudget::spent() const {
+  if (noise_ && !noise_->failed()) return true;
   return options_.epsilon && share_ > 0 && epsilon_with(share_) > *options_.epsilon;
 }
 
@@ -36,7 +37,9 @@ void PrivacyBudget::prepare(RoundTasks& tasks) {
 }
 
 void PrivacyBudget::end(const Models&, RoundRecord& record) {
-  accountant_.add_sampled_gaussian(share_, options_.noise_multiplier);
+  // A round that was made before, from other answers, and lost with the process that made it, has been seen as well.
+  const std::uint32_t times = 1 + (noise_ ? noise_->take_repeated() : 0);
+  accountant_.add_sampled_gaussian(share_, options_.noise_multiplier, times);
   record.epsilon = epsilon();
 }
 

@@ -105,6 +105,7 @@ Status RoundLoop::place(RoundRecord& record, std::span<const ClientId> waiting) 
 }
 
 Status RoundLoop::train(const RoundPlan& plan, RoundRecord& record) {
+  MUSTER_TRY(check_observers(plan.round));
   const double begun_s = now_s();
   models_->begin(plan.round, plan.groups.size());
   RoundCall call{.round = plan.round,

@@ -13,6 +13,7 @@
 #include "engine/loss_history.h"
 #include "engine/merge_watch.h"
 #include "engine/models.h"
+#include "engine/noise_record.h"
 #include "engine/observed_round.h"
 #include "engine/participation.h"
 #include "engine/privacy_budget.h"
@@ -70,6 +71,7 @@ class RoundLoop {
             const SimulationOptions& options);
   [[nodiscard]] double* timed(double RunTimes::*seconds) const;
   void add_observers();
+  [[nodiscard]] Status check_observers(std::uint32_t round) const;
   Status make_private();
 
   Status next_round();
@@ -100,6 +102,7 @@ class RoundLoop {
   const SimulationOptions& options_;
   const Attackers* attackers_ = nullptr;  // of the oracle: measured, and recorded
 
+  std::unique_ptr<NoiseRecord> noise_;  // of private runs, where it does not come from the seed
   std::unique_ptr<Groups> groups_;
   std::unique_ptr<Models> models_;
   std::unique_ptr<RunEvaluation> evaluation_;

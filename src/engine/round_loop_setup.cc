@@ -25,6 +25,7 @@ CostSetting cost_setting(const Recipe& recipe, const Federation& federation, con
           .visits = federation.trainer().visits(),
           .edges = federation.roster().edges() > 1,
           .secure = sums_securely(recipe),
+          .sealed = relays_sealed(recipe),
           .sent = sent};
 }
 
@@ -60,8 +61,19 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   network.initialise(initial, stream);
   made->initial_model_ = hex16(hash_bytes(initial.data(), initial.size() * sizeof(float)));
   MUSTER_ASSIGN(ParameterRanges shared, parts_of(network, recipe.aggregation.shared, "aggregation.shared"));
+  NoiseSource noise;
+  if (!options.noise_key.empty() && (!recipe.dp.on() || sums_securely(recipe))) {
+    return usage_error("--noise-key: {} has no effect {}", options.noise_key.string(),
+                       recipe.dp.on() ? "on noise that members of secure sums add" : "without dp.clip");
+  }
+  if (recipe.dp.on() && !sums_securely(recipe)) {
+    MUSTER_ASSIGN(made->noise_, NoiseRecord::open(folder.path(), options.noise_key, options.secret_noise));
+  }
+  if (NoiseRecord* const record = made->noise_.get()) {
+    noise = {record->key(), [record](std::uint32_t merge, std::uint64_t release) { record->leaves(merge, release); }};
+  }
   MUSTER_ASSIGN(made->models_, make_models(recipe, aggregator_sizes(recipe, network, federation.roster().clients()),
-                                           std::move(initial), std::move(shared)));
+                                           std::move(initial), std::move(shared), &noise));
   const bool separate = made->models_->per_group() || scores_clients_apart(recipe);
   MUSTER_ASSIGN(made->evaluation_, RunEvaluation::make(recipe.evaluation, federation, separate, recipe.seed));
   if (made->groups_->rejoins()) made->evaluation_->leave_out_ungrouped();
@@ -71,7 +83,21 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   made->cost_ = CostMeter(cost_setting(recipe, federation, *objective, sent));
   if (recipe.dp.on()) MUSTER_TRY(made->make_private());
   made->add_observers();
+  for (std::uint32_t round = 1; round <= recipe.rounds; ++round) MUSTER_TRY(made->check_observers(round));
   return made;
+}
+
+// The recipe's own do not ask for what a secure sum hides; those that a program adds may.
+Status RoundLoop::check_observers(std::uint32_t round) const {
+  if (!sums_securely(recipe_)) return {};
+  for (const RoundObserver* const observer : options_.observers) {
+    if (!observer->wants_members(round)) continue;
+    return usage_error(
+        "observers: one wants what every member sends in round {}, which aggregation.in-group = \"{}\" hides; want "
+        "observers of groups only, or another aggregation.in-group",
+        round, recipe_.aggregation.in_group);
+  }
+  return {};
 }
 
 // Noise on told labels hides one sample; of a client that has n it hides all with n times the epsilon.
@@ -90,8 +116,11 @@ Status RoundLoop::make_private() {
       told = std::max(told, *epsilon * roster.train_samples({k}));
     }
   }
-  const bool uniform = !recipe_.plan.sample_groups && recipe_.plan.sampling == PlanOptions{}.sampling;
+  // Noise of clients' own hides them from the server, which draws them.
+  const bool uniform =
+      !recipe_.plan.sample_groups && recipe_.plan.sampling == PlanOptions{}.sampling && !sums_securely(recipe_);
   privacy_ = std::make_unique<PrivacyBudget>(recipe_.dp, told, !uniform);
+  privacy_->set_noise(noise_.get());
   const std::uint32_t clients = roster.clients();
   const std::uint32_t drawn = recipe_.plan.sample_clients.of(clients);
   return privacy_->check_first(static_cast<double>(drawn) / clients);

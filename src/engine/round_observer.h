@@ -27,7 +27,7 @@ class RoundObserver {
  public:
   virtual ~RoundObserver() = default;
 
-  // Whether member() is to be called in this round. Does not go with a secure sum.
+  // Whether member() is to be called in this round. A run with secure sums, which hide what a member sends, is refused.
   [[nodiscard]] virtual bool wants_members(std::uint32_t /*round*/) const { return false; }
   // Whether members are to report their loss after training.
   [[nodiscard]] virtual bool wants_losses(std::uint32_t /*round*/) const { return false; }

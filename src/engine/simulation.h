@@ -63,6 +63,10 @@ struct SimulationOptions {
   // The job that this is rank 0 of, whose other ranks are in serve_runs() (engine/rank_run.h); null, or of one rank:
   // this process does all by itself. `threads` is then of each rank. Borrowed; does not go with `spare`.
   Ranks* ranks = nullptr;
+  // Of private runs: the noise comes from a key, which is kept in the run's folder (engine/noise_record.h), instead of
+  // the recipe's seed. A file of another run, to repeat that; or drawn from the system, where others know the recipe.
+  std::filesystem::path noise_key = {};
+  bool secret_noise = false;
 };
 
 // Trains, evaluates, records. A run that diverges is a result, not an error. An error before the first round is

@@ -5,19 +5,28 @@
 #include <algorithm>
 
 #include "data/shown_text.h"
+#include "data/wrapped_text.h"
 
 namespace muster {
 namespace {
 
-// Columns on a terminal: bytes that only continue a character take none.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+// Where a table would be wider than a terminal, the widest columns give way.
+void fit(std::vector<std::size_t>& widths) {
+  constexpr std::size_t kNarrow = 10;
+  std::size_t total = 0;
+  for (const std::size_t width : widths) total += width + 2;
+  for (; total > kTerminalColumns + 2; --total) {
+    const auto widest = std::ranges::max_element(widths);
+    if (*widest <= kNarrow) return;
+    --*widest;
+  }
 }
 
 }  // namespace
 
-std::string latex_text(std::string_view text) {
+std::string latex_text(std::string_view unsafe) {
+  const std::string shown = shown_text(unsafe);
+  const std::string_view text = shown;
   std::string safe;
   const std::string_view plus_minus = "±";
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -34,8 +43,12 @@ std::string latex_text(std::string_view text) {
       safe += "\\textasciitilde{}";
     } else if (c == '^') {
       safe += "\\textasciicircum{}";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      safe += ' ';
+    } else if (c == '<') {
+      safe += "\\textless{}";
+    } else if (c == '>') {
+      safe += "\\textgreater{}";
+    } else if (c == '|') {
+      safe += "\\textbar{}";
     } else {
       safe += c;
     }
@@ -46,18 +59,27 @@ std::string latex_text(std::string_view text) {
 std::string to_columns(const TextTable& cells) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < cells.header.size(); ++c) {
-    widths.push_back(width_of(cells.header[c]));
-    for (const auto& row : cells.rows) widths[c] = std::max(widths[c], width_of(shown_text(row[c])));
+    widths.push_back(shown_columns(cells.header[c]));
+    for (const auto& row : cells.rows) widths[c] = std::max(widths[c], shown_columns(shown_text(row[c])));
   }
+  fit(widths);
   std::string out;
   const auto add = [&](const std::vector<std::string>& row) {
-    std::string line;
+    std::vector<std::vector<std::string>> lines;  // of each cell
+    std::size_t height = 1;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string cell = shown_text(row[c]);
-      line += cell + std::string(widths[c] - width_of(cell) + 2, ' ');
+      lines.push_back(wrapped(shown_text(row[c]), widths[c]));
+      height = std::max(height, lines.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    for (std::size_t i = 0; i < height; ++i) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        const std::string cell = i < lines[c].size() ? lines[c][i] : std::string();
+        line += cell + std::string(widths[c] - shown_columns(cell) + 2, ' ');
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
   };
   add(cells.header);
   for (const auto& row : cells.rows) add(row);
@@ -66,8 +88,8 @@ std::string to_columns(const TextTable& cells) {
 
 std::string markdown_text(std::string_view text) {
   std::string safe;
-  for (const char c : shown_text(std::string(text))) {
-    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '<') safe += '\\';
+  for (const char c : shown_text(text)) {
+    if (std::string_view("|\\`*_<>[]&~#$").find(c) != std::string_view::npos) safe += '\\';
     safe += c;
   }
   return safe;
@@ -92,9 +114,11 @@ std::string to_latex(const TextTable& cells) {
     for (const std::string& cell : row) safe.push_back(latex_text(cell));
     return fmt::format("{} \\\\\n", fmt::join(safe, " & "));
   };
+  // Without a header it is a list of words, which may be long.
+  const bool list = std::ranges::all_of(cells.header, &std::string::empty);
   std::string out = fmt::format("% {}\n\\begin{{tabular}}{{l{}}}\n\\toprule\n", shown_text(cells.title),
-                                std::string(cells.header.size() - 1, 'r'));
-  out += line(cells.header) + "\\midrule\n";
+                                list ? "p{0.7\\linewidth}" : std::string(cells.header.size() - 1, 'r'));
+  if (!list) out += line(cells.header) + "\\midrule\n";
   for (const auto& row : cells.rows) out += line(row);
   return out + "\\bottomrule\n\\end{tabular}\n";
 }

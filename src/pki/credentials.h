@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "base/secret.h"
 #include "pki/calendar.h"
 #include "pki/identity.h"
-#include "pki/secret.h"
 
 namespace muster {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/secret.h"
 #include "pki/calendar.h"
 #include "pki/openssl_handles.h"
-#include "pki/secret.h"
 
 namespace muster {
 

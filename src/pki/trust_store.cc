@@ -135,7 +135,7 @@ Result<bool> TrustStore::reload_if_changed() {
   state_->version = version;
   MUSTER_ASSIGN(Revocations revocations, read_revocations(state_->list_path, *state_->authority));
   if (revocations.number < state_->revocations->number) {
-    return failure("{}: is list {}, older than list {}, which stays in force", state_->list_path.string(),
+    return failure("{}: is list {}, older than list {}", state_->list_path.string(),
                    revocations.number, state_->revocations->number);
   }
   state_->revocations = std::make_shared<const Revocations>(std::move(revocations));

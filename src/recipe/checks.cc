@@ -299,9 +299,18 @@ Status check_privacy(const Recipe& r) {
     return refused("training.group-rounds", fmt::format("{}", r.training.group_rounds),
                    "what members send within a round goes into models without noise", "1");
   }
-  if (forms_groups(r) && r.aggregation.in_group != "uniform") {
+  if (forms_groups(r) && r.aggregation.in_group != "uniform" && !sums_securely(r)) {
     return refused("aggregation.in-group", quoted(r.aggregation.in_group),
-                   "how much a client counts must not depend on what it claims or sends", "\"uniform\"");
+                   "how much a client counts must not depend on what it claims or sends",
+                   "\"uniform\", or \"secure-sum\", in which all count alike then");
+  }
+  if (sums_securely(r) && r.training.secure.neighbours > 0) {
+    return refused("secure.neighbours", fmt::format("{}", r.training.secure.neighbours),
+                   "how many members' noise is in a sum follows from a threshold of all of them", "0");
+  }
+  if (sums_securely(r) && r.training.secure.most_samples.value_or(1) != 1) {
+    return refused("secure.most-samples", fmt::format("{}", *r.training.secure.most_samples),
+                   "all members of a private sum count alike", "it unset");
   }
   const std::string& global = r.aggregation.global;
   if (global != "uniform" && global != "adagrad" && global != "adam" && global != "yogi") {
@@ -341,19 +350,12 @@ Status check_attack(const Recipe& r) {
   return {};
 }
 
-// Does anything need what a member sends by itself, which a secure sum hides?
-Status check_secure(const Recipe& r) {
-  if (!sums_securely(r)) return {};
-  const auto hidden = [](const char* key, const std::string& value, const char* why, const char* want) {
-    return usage_error("{}: {} does not go with aggregation.in-group = \"secure-sum\": {}; want {}", key, value, why,
-                       want);
+// Does anything need what a member sends by itself, which this choice hides?
+Status check_nothing_looks(const Recipe& r, const std::string& hides) {
+  const auto hidden = [&](const char* key, const std::string& value, const char* why, const char* want) {
+    return usage_error("{}: {} does not go with {}: {}; want {}", key, value, hides, why, want);
   };
   const auto quoted = [](const std::string& word) { return fmt::format("\"{}\"", word); };
-  const SecureOptions& secure = r.training.secure;
-  if (secure.neighbours % 2 != 0) return usage_error("secure.neighbours: {}, want an even number", secure.neighbours);
-  if (secure.bits && *secure.bits != 32 && *secure.bits != 64) {
-    return usage_error("secure.bits: {}, want 32 or 64", *secure.bits);
-  }
   if (!r.plan.regroup.on.empty()) {
     return hidden("plan.regroup-on", quoted(r.plan.regroup.on), "it looks at what every member sent in a round",
                   "plan.regroup-every, or groups that stay");
@@ -365,21 +367,38 @@ Status check_secure(const Recipe& r) {
   if (r.evaluation.discrepancy) {
     return hidden("evaluation.discrepancy", "true", "it measures every model that was sent", "false");
   }
-  const ProfileEntry* const profile = find_entry(profile_kinds(), r.profile.kind);
-  if (profile && profile->trains) {
-    return hidden("profile.kind", quoted(r.profile.kind), "clients would tell what they learn from their samples",
-                  "label-histogram | none");
-  }
   const AggregationEntry* const global = find_aggregation(r.aggregation.global);
   if (global && !global->pairs_with.empty()) {
     return hidden("local.objective", quoted(r.local.objective.name),
-                  "clients send more than models, of which it sums nothing", "plain | prox");
-  }
-  if (r.deployment.over_select > 1) {
-    return hidden("deployment.over-select", fmt::format("{}", r.deployment.over_select),
-                  "members whose answers are not awaited are lost to the sum", "1");
+                  "clients send more than models, which it does not hide", "plain | prox");
   }
   return {};
+}
+
+// Can the members of a group be summed securely?
+Status check_secure(const Recipe& r) {
+  if (relays_sealed(r)) return check_nothing_looks(r, "training.relay = \"sealed\"");
+  if (!sums_securely(r)) return {};
+  const SecureOptions& secure = r.training.secure;
+  if (secure.neighbours % 2 != 0) return usage_error("secure.neighbours: {}, want an even number", secure.neighbours);
+  if (secure.bits && *secure.bits != 32 && *secure.bits != 64) {
+    return usage_error("secure.bits: {}, want 32 or 64", *secure.bits);
+  }
+  const std::string hides = "aggregation.in-group = \"secure-sum\"";
+  if (r.deployment.over_select > 1) {
+    return usage_error(
+        "deployment.over-select: {} does not go with {}: members whose answers are not awaited are lost to the sum; "
+        "want 1",
+        r.deployment.over_select, hides);
+  }
+  const ProfileEntry* const profile = find_entry(profile_kinds(), r.profile.kind);
+  if (profile && profile->trains) {
+    return usage_error(
+        "profile.kind: \"{}\" does not go with {}: clients would tell what they learn from their samples; want "
+        "label-histogram | none",
+        r.profile.kind, hides);
+  }
+  return check_nothing_looks(r, hides);
 }
 
 Status check_local(const Recipe& r) {

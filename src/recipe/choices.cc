@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregate/merge_rule.h"
 #include "data/partition.h"
 #include "plan/regroup_event.h"
 #include "recipe/from_catalogues.h"
@@ -66,6 +67,15 @@ bool forms_groups(const Recipe& recipe) {
 
 bool sums_securely(const Recipe& recipe) {
   return forms_groups(recipe) && !trains_in_sequence(recipe) && recipe.aggregation.in_group == kSecureSum;
+}
+
+bool relays_sealed(const Recipe& recipe) {
+  return forms_groups(recipe) && trains_in_sequence(recipe) && recipe.training.relay == kSealedRelay;
+}
+
+std::string group_operation(const Recipe& recipe) {
+  const bool merges = forms_groups(recipe) && !trains_in_sequence(recipe);
+  return merges && find_merge_rule(recipe.aggregation.in_group) ? recipe.aggregation.in_group : std::string(kSecureSum);
 }
 
 bool trains_in_sequence(const Recipe& recipe) {

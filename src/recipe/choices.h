@@ -68,6 +68,10 @@ template <typename Entries>
 [[nodiscard]] bool forms_groups(const Recipe& recipe);  // of more than one client
 [[nodiscard]] bool trains_in_sequence(const Recipe& recipe);
 [[nodiscard]] bool sums_securely(const Recipe& recipe);            // the members of a group
+[[nodiscard]] bool relays_sealed(const Recipe& recipe);            // models, from member to member of a chain
+// What the members of a group are charged for by cost.model = "group-operations": the rule that merges them, or else,
+// as in Group-FEL's paper, a secure sum.
+[[nodiscard]] std::string group_operation(const Recipe& recipe);
 [[nodiscard]] bool keeps_models_per_group(const Recipe& recipe);   // also where every client is its own group
 [[nodiscard]] bool keeps_models_in_clients(const Recipe& recipe);  // every client its own, the server none
 [[nodiscard]] bool keeps_parts_in_clients(const Recipe& recipe);   // beside what they share: a part, or a model more

@@ -11,6 +11,9 @@
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 #include "recipe/method_defaults.h"
+#include "record/cost_file.h"
+#include "solver/objective.h"
+#include "solver/training_flops.h"
 
 namespace muster {
 namespace {
@@ -196,6 +199,19 @@ void fill_in_fitting(Recipe& recipe, const RecipeFacts& facts) {
   }
 }
 
+// The run's recipe has the numbers, so that it means the same when the file is gone or another one.
+Status take_measured_costs(Recipe& recipe, const Network& network) {
+  if (recipe.cost.file.empty()) return {};
+  MUSTER_ASSIGN(const MeasuredCosts costs, read_cost_file(recipe.cost.file));
+  MUSTER_ASSIGN(const auto objective, make_objective(recipe.local.objective));
+  const NetworkSize size{.sample_flops = training_flops(network, objective->output_match() > 0),
+                         .values = network.parameters()};
+  Result<CostOptions> measured = with_measured(recipe.cost, costs, group_operation(recipe), size);
+  if (!measured) return std::move(measured).error().within(recipe.cost.file);
+  recipe.cost = *std::move(measured);
+  return {};
+}
+
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
   resolve_schedule(recipe);
   const Recipe before = recipe;
@@ -203,8 +219,8 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
   unset_without_effect(recipe, before);
   fill_in_fitting(recipe, facts);
   if (sums_securely(recipe) && !recipe.training.secure.most_samples) {
-    // Rounded, so that it says less of the largest client.
-    recipe.training.secure.most_samples = std::bit_ceil(std::max(facts.most_samples, 1u));
+    // Rounded, so that it says less of the largest client. In private sums all members count alike.
+    recipe.training.secure.most_samples = recipe.dp.on() ? 1 : std::bit_ceil(std::max(facts.most_samples, 1u));
   }
   if (recipe.evaluation.on != EvaluationOptions{}.on) return;
   if (facts.global_test && !keeps_models_per_group(recipe) && !scores_clients_apart(recipe)) {
@@ -264,7 +280,9 @@ Result<std::vector<std::string>> settle_recipe(Recipe& recipe, const FederatedDa
   }
   std::ranges::move(fit_drawn_counts(recipe, facts.clients_with_samples), std::back_inserter(notes));
   MUSTER_TRY(check_recipe_for(recipe, facts));
-  MUSTER_TRY(make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
+  MUSTER_ASSIGN(const auto network,
+                make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
+  MUSTER_TRY(take_measured_costs(recipe, *network));
   resolve_for_data(recipe, facts, data);
   return notes;
 }

@@ -550,6 +550,12 @@ void add_training(std::vector<Key>& keys) {
   training.add("shuffle", &T::shuffle, true_or_false(), "a new order for every pass")
       .only(with(kTrainingMode, {"sequential"}))
       .only(with_groups());
+  training
+      .add("relay", &T::relay, one_of({"plain", std::string(kSealedRelay)}),
+           "how models travel from member to member: as they are, or sealed, so that whoever hosts the chain cannot "
+           "read them")
+      .only(with(kTrainingMode, {"sequential"}))
+      .only(with_groups());
 }
 
 void add_aggregation(std::vector<Key>& keys) {
@@ -835,22 +841,37 @@ void add_cost(std::vector<Key>& keys) {
   cost.add("server-out-mbps", &C::server_out_mbps, number(kPositive), "bandwidth out of the server")
       .unit("10^6 bit/s")
       .only(cost_key("server-out-mbps"));
+  const auto without_file = [] {
+    return unless(
+        "cost.file", [](const Recipe& r) { return !r.cost.file.empty(); },
+        [](const Recipe& r) { return fmt::format("cost.file = \"{}\"", r.cost.file); });
+  };
+  cost.add(
+          "file", &C::file, any_text(),
+          "costs that `muster bench secure --out` measured, in place of the constants of operations; beside the recipe "
+          "or in the working folder")
+      .otherwise("none")
+      .only(cost_key("file"));
   cost.add("task", &C::task, one_of({"cifar", "speech"}), "whose measured constants are used where none are given")
       .otherwise("cifar")
-      .only(cost_key("task"));
+      .only(cost_key("task"))
+      .only(without_file());
   cost.add("operation-quadratic", &C::operation_quadratic, number(kFinite),
            "time of a member in an operation of a group of s, per s^2")
       .unit("s")
       .otherwise("measured")
-      .only(cost_key("operation-quadratic"));
+      .only(cost_key("operation-quadratic"))
+      .only(without_file());
   cost.add("operation-linear", &C::operation_linear, number(kFinite), "the same, per s")
       .unit("s")
       .otherwise("measured")
-      .only(cost_key("operation-linear"));
+      .only(cost_key("operation-linear"))
+      .only(without_file());
   cost.add("operation-constant", &C::operation_constant, number(kFinite), "the same, whatever s")
       .unit("s")
       .otherwise("measured")
-      .only(cost_key("operation-constant"));
+      .only(cost_key("operation-constant"))
+      .only(without_file());
   cost.add("training-slope", &C::training_slope, number(kFinite), "time of an epoch, per sample")
       .unit("s")
       .otherwise("measured")

@@ -155,6 +155,7 @@ void resolve_paths(Recipe& recipe, const std::filesystem::path& beside) {
   resolve_path(recipe, "data.path", recipe.data.path, beside);
   resolve_path(recipe, "data.embedding", recipe.data.embedding, beside);
   resolve_path(recipe, "model.path", recipe.model.path, beside);
+  resolve_path(recipe, "cost.file", recipe.cost.file, beside);
 }
 
 }  // namespace

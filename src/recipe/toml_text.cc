@@ -139,6 +139,8 @@ std::string shown_value(const toml::node& node) {
       text << '"' << n.get() << '"';
     } else if constexpr (toml::is_table<decltype(n)>) {
       text << "a table";
+    } else if constexpr (toml::is_floating_point<decltype(n)>) {
+      text << toml_number(n.get());
     } else {
       text << n;
     }

@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "record/progress_remark.h"
-
 namespace muster {
 namespace {
 
@@ -20,21 +18,7 @@ constexpr double kLineSeconds = 2.0;
 constexpr double kLineShare = 0.05;  // of the time so far
 constexpr std::uint32_t kBarColumns = 24;
 
-std::function<std::string()>& present_remark() {
-  static std::function<std::string()> remark;
-  return remark;
-}
-
-std::string remark() {
-  const std::string text = present_remark() ? present_remark()() : std::string();
-  return text.empty() ? text : "  " + text;
-}
-
 }  // namespace
-
-void set_progress_remark(std::function<std::string()> remark) {
-  present_remark() = std::move(remark);
-}
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
@@ -92,6 +76,11 @@ bool Progress::due(double now) const {
   const double since = now - last_shown_;
   if (sink_.terminal) return !drawn_ || since >= kRedrawSeconds;
   return since >= std::max(kLineSeconds, kLineShare * (now - start_));
+}
+
+std::string Progress::remark() const {
+  const std::string text = sink_.remark ? sink_.remark() : std::string();
+  return text.empty() ? text : "  " + text;
 }
 
 void Progress::phase(std::string_view what, std::size_t done, std::size_t total, std::string_view unit) {

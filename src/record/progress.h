@@ -14,6 +14,9 @@ struct ProgressSink {
   std::function<double()> seconds;       // a clock that never goes back
   std::function<std::uint32_t()> width;  // columns of the terminal, asked at each redraw
   bool terminal = false;
+  // What is shown besides, e.g. how many clients of a deployment are here; "": nothing. Asked by whoever shows
+  // progress.
+  std::function<std::string()> remark = {};
 };
 [[nodiscard]] ProgressSink stderr_progress();
 
@@ -57,6 +60,7 @@ class Progress {
 
  private:
   [[nodiscard]] bool due(double now) const;
+  [[nodiscard]] std::string remark() const;
   void show_round();
   void show(const std::string& plain, bool with_bar);
 

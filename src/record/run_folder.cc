@@ -29,8 +29,10 @@ Result<RunFolder> RunFolder::create(const std::filesystem::path& out, const std:
   gmtime_r(&now, &utc);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  constexpr std::size_t kLongestName = 40;  // in an id, which is a folder's name and a line of a table
   std::string safe;
-  for (const char c : recipe) safe += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ? c : '-';
+  for (const char c : recipe.substr(0, kLongestName))
+    safe += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ? c : '-';
   const std::string id = fmt::format("{}-s{}-{}", safe.empty() ? "run" : safe, seed, stamp);
   for (int attempt = 1; attempt < 1000; ++attempt) {
     const std::filesystem::path path = out / (attempt == 1 ? id : fmt::format("{}-{}", id, attempt));

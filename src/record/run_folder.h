@@ -20,7 +20,7 @@ namespace muster {
 
 class RunFolder {
  public:
-  // A new folder under `out`, named after the recipe, the seed and the time.
+  // A new folder under `out`, named after the recipe (the beginning of a long name), the seed and the time.
   // Locked, as below.
   [[nodiscard]] static Result<RunFolder> create(const std::filesystem::path& out, const std::string& recipe,
                                                 std::uint64_t seed);

@@ -91,9 +91,11 @@ const MusterCharts = (() => {
 
   function axisOptions(axis, more) {
     const text = style("--text");
+    const ticks = { color: text, maxRotation: 60, callback: (value) => tickText(value, axis.unit) };
+    if (axis.unit === "count") ticks.precision = 0;
     return Object.assign({
       title: { display: true, text: axisText(axis), color: text },
-      ticks: { color: text, maxRotation: 60, callback: (value) => tickText(value, axis.unit) },
+      ticks: ticks,
       grid: { color: style("--grid"), borderColor: style("--muted") },
     }, more);
   }
@@ -148,6 +150,7 @@ const MusterCharts = (() => {
       datasets.push(Object.assign({}, edge, { data: points(series, choice.x, series.high), fill: "-1" }));
     });
     const options = commonOptions(figure.series.length > 1);
+    Object.assign(options.plugins.legend.labels, { usePointStyle: true, pointStyle: "line" }); // dashes show
     const x = figure.x[choice.x];
     options.parsing = false;
     options.scales = {
@@ -358,13 +361,16 @@ const MusterCharts = (() => {
 
   // ---- Tables
 
+  // Columns of words are set as text, others as numbers.
   function tableOf(columns, rows, total) {
+    const words = columns.map((_, i) => rows.some((row) => /^["{[A-Za-z]/.test(row[i]) && row[i] !== "n/a"));
+    const kind = (i) => words[i] ? { class: "words" } : {};
     const head = make("tr");
-    columns.forEach((text) => head.append(make("th", { scope: "col" }, text)));
+    columns.forEach((text, i) => head.append(make("th", Object.assign({ scope: "col" }, kind(i)), text)));
     const body = make("tbody");
     for (const row of rows) {
       const line = make("tr");
-      row.forEach((cell, i) => line.append(make(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, make("bdi", {}, cell))));
+      row.forEach((cell, i) => line.append(make(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : kind(i), make("bdi", {}, cell))));
       body.append(line);
     }
     const table = make("div", { class: "table", tabindex: "0" }, make("table", {}, make("thead", {}, head), body));
@@ -433,6 +439,8 @@ const MusterCharts = (() => {
         this.element.append(this.details);
       }
       if (figure.kind === "lines") this.addControls(figure);
+      const long = (row) => row.reduce((sum, cell) => sum + 3 + Math.min(40, String(cell).length), 0) > 80;
+      if (figure.kind === "table" && figure.rows.some(long)) this.element.className = "wide";
     }
 
     addControls(figure) {
@@ -445,6 +453,7 @@ const MusterCharts = (() => {
         });
         this.controls.append(make("label", {}, "over ", select));
       }
+      if (figure.y.unit === "count") return; // small numbers, often 0
       const log = make("input", { type: "checkbox" });
       log.addEventListener("change", () => {
         this.choice.log = log.checked;

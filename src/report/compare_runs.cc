@@ -78,7 +78,7 @@ RunCurve curve_of(const RunRecords& run) {
                                  .bytes = static_cast<std::uint64_t>(std::min(round.bytes_up + round.bytes_down, 1e18)),
                                  .cost_s = round.cost_s});
     curve.accuracy_last = round.accuracy;
-    curve.accuracy_best = std::max(curve.accuracy_best.value_or(0), round.accuracy);
+    if (round.of_all) curve.accuracy_best = std::max(curve.accuracy_best.value_or(0), round.accuracy);
   }
   const Json& told = inner(run.summary, "accuracy");
   const auto told_or = [&](const char* field, const std::optional<double>& seen) {
@@ -169,11 +169,47 @@ Figure figure_of(const TextTable& table, std::string id) {
   return {.id = std::move(id), .title = table.title, .table = std::move(cells)};
 }
 
+// What a reader has to know who sees nothing but the page.
+std::string caption_of(const TextTable& one, const ComparisonTable& table) {
+  const std::string seeds = table.seeds.size() > 1
+                                ? fmt::format("Mean ± standard deviation over {} seeds. ", table.seeds.size())
+                                : std::string("One seed. ");
+  if (one.header.front() == "pair") {
+    return "Per cent points by which the first of a pair is above the second, both with the same seed; p is that of a "
+           "two-sided sign test.";
+  }
+  if (one.header[1] == "target %") {
+    return seeds +
+           "What it took until the accuracy was first reached: rounds, bytes to and from clients, simulated time. Of "
+           "the runs that reached it; the last column says how many did.";
+  }
+  return fmt::format(
+      "{}Accuracy on test samples: after the last round, the highest of any round, and the mean of the last {} "
+      "evaluations; wall is the time on the machine that ran it.",
+      seeds, table.tail);
+}
+
 std::vector<Figure> outcome_figures(const ComparisonTable& table) {
   std::vector<Figure> figures;
-  for (const TextTable& one : tables_of(table))
-    figures.push_back(figure_of(one, fmt::format("outcome-{}", figures.size() + 1)));
+  for (const TextTable& one : tables_of(table)) {
+    Figure figure = figure_of(one, fmt::format("outcome-{}", figures.size() + 1));
+    figure.caption = caption_of(one, table);
+    figures.push_back(std::move(figure));
+  }
   return figures;
+}
+
+// What all runs say, or else what the first one does.
+void add_common(Report& report, const std::vector<MethodRuns>& methods, const char* name,
+                const std::function<std::string(const RunRecords&)>& told) {
+  std::set<std::string> values;
+  for (const MethodRuns& method : methods) {
+    for (const RunRecords& run : method.runs) values.insert(told(run));
+  }
+  const RunRecords& first = methods.front().runs.front();
+  const std::string value = told(first);
+  if (value.empty()) return;
+  report.facts.push_back({name, values.size() == 1 ? value : fmt::format("{} (of {})", value, first.run)});
 }
 
 Figure different_keys(const std::vector<MethodRuns>& methods) {
@@ -333,7 +369,7 @@ std::vector<MethodRuns> by_method(std::vector<RunRecords> runs) {
   return methods;
 }
 
-ComparisonTable table_of(const std::vector<MethodRuns>& methods, const std::vector<double>& targets) {
+ComparisonTable table_of(const std::vector<MethodRuns>& methods, ComparisonTableOptions options) {
   // Runs are paired by seed; of several with one seed, the first with the first.
   using Place = std::pair<std::uint64_t, std::size_t>;
   std::set<Place> places;
@@ -354,13 +390,14 @@ ComparisonTable table_of(const std::vector<MethodRuns>& methods, const std::vect
     }
     comparison.rows.push_back({.label = methods[m].label, .points = {std::move(point)}});
   }
-  return tabulate(comparison, {.task = methods.front().runs.front().task, .targets = targets});
+  if (options.task.empty()) options.task = methods.front().runs.front().task;
+  return tabulate(comparison, options);
 }
 
-Report report_of(const std::string& title, const std::vector<MethodRuns>& methods, const std::vector<double>& targets,
-                 const DescribeOptions& options) {
+Report report_of(const std::string& title, const std::vector<MethodRuns>& methods,
+                 const ComparisonTableOptions& table_options, const DescribeOptions& options) {
   Report report{.kind = "comparison", .title = title, .facts = {}, .sections = {}, .runs = {}, .notes = {}};
-  const ComparisonTable table = table_of(methods, targets);
+  const ComparisonTable table = table_of(methods, table_options);
   std::vector<std::string> labels;
   std::size_t runs = 0;
   for (const MethodRuns& method : methods) {
@@ -375,8 +412,18 @@ Report report_of(const std::string& title, const std::vector<MethodRuns>& method
   }
   report.facts.push_back({"methods", fmt::format("{}", fmt::join(labels, ", "))});
   if (!table.task.empty()) report.facts.push_back({"task", table.task});
+  add_common(report, methods, "data",
+             [](const RunRecords& run) { return shown_name(text_of(run.summary, "data"), 400); });
+  add_common(report, methods, "parameters", [](const RunRecords& run) {
+    const double count = number_of(run.summary, "parameters", 0);
+    return count > 0 ? number_text(count, Unit::kCount) : std::string();
+  });
+  add_common(report, methods, "rounds", [](const RunRecords& run) {
+    return run.rounds_wanted > 0 ? number_text(run.rounds_wanted, Unit::kCount) : std::string();
+  });
   report.facts.push_back({"runs", fmt::format("{}", runs)});
   report.facts.push_back({"seeds", fmt::format("{}", fmt::join(table.seeds, ", "))});
+  if (!table.command.empty()) report.facts.push_back({"repeat it", table.command});
   for (const std::string& note : table.notes) report.notes.push_back(shown_name(note, 400));
 
   std::vector<Figure> learning;
@@ -396,6 +443,24 @@ Report report_of(const std::string& title, const std::vector<MethodRuns>& method
   if (methods.size() > 1) about.push_back(different_keys(methods));
   report.sections.push_back({"runs", "Runs", std::move(about)});
   return report;
+}
+
+Result<std::vector<MethodRuns>> read_methods(const ComparedRuns& compared) {
+  std::vector<MethodRuns> methods;
+  for (const ComparedRuns::Method& method : compared.methods) {
+    MethodRuns& own = methods.emplace_back(MethodRuns{.label = method.label, .runs = {}});
+    for (const std::filesystem::path& folder : method.folders) {
+      MUSTER_ASSIGN(RunRecords run, read_run_records(folder));
+      own.runs.push_back(std::move(run));
+    }
+  }
+  return methods;
+}
+
+Report report_of(const ComparedRuns& compared, const std::vector<MethodRuns>& methods) {
+  return report_of(
+      compared.name, methods,
+      {.task = compared.task, .command = compared.command, .targets = compared.targets, .tail = compared.tail});
 }
 
 Result<Json> describe_comparison(std::span<const std::filesystem::path> folders, const DescribeOptions& options) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/comparison_table.h"
+#include "report/comparison_file.h"
 #include "report/describe.h"
 
 namespace muster {
@@ -23,12 +24,16 @@ struct MethodRuns {
 // of the same name are told apart by what differs in their recipes.
 [[nodiscard]] std::vector<MethodRuns> by_method(std::vector<RunRecords> runs);
 
-// The figures that `muster compare` prints, of these runs as they are now. `targets` as in ComparisonTableOptions.
-// Precondition: there is a method, and each has a run.
-[[nodiscard]] ComparisonTable table_of(const std::vector<MethodRuns>& methods, const std::vector<double>& targets = {});
+// The figures that `muster compare` prints, of these runs as they are now; the task is theirs if none is
+// given. Precondition: there is a method, and each has a run.
+[[nodiscard]] ComparisonTable table_of(const std::vector<MethodRuns>& methods, ComparisonTableOptions options = {});
 
 [[nodiscard]] Report report_of(const std::string& title, const std::vector<MethodRuns>& methods,
-                               const std::vector<double>& targets = {}, const DescribeOptions& options = {});
+                               const ComparisonTableOptions& table = {}, const DescribeOptions& options = {});
+
+// The runs of a comparison's file, and the report of them.
+[[nodiscard]] Result<std::vector<MethodRuns>> read_methods(const ComparedRuns& compared);
+[[nodiscard]] Report report_of(const ComparedRuns& compared, const std::vector<MethodRuns>& methods);
 
 // The same as one JSON document, of the folders as they are now; of a single run it is describe_run(). Fails if one is
 // no run's folder, or there is none.

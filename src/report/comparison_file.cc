@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kLongestName = 80;
 constexpr std::size_t kMostRuns = 10'000;
+constexpr std::size_t kLongestCommand = 2000;
 
 // A name of a folder beside the file, and nothing that leads elsewhere.
 bool is_plain_name(const std::string& name) {
@@ -51,7 +52,12 @@ Result<ComparedRuns> read_comparison(const std::filesystem::path& file) {
   MUSTER_ASSIGN(const auto bytes, read_file(file, kMostBytes));
   const auto json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!json) return failure("{}: {}", file.string(), json.error().message);
-  ComparedRuns found{.name = file.stem().string(), .methods = {}, .targets = {}};
+  ComparedRuns found{.name = shown_name(file.stem().string()),
+                     .task = shown_name(text_of(*json, "task")),
+                     .command = shown_name(text_of(*json, "command"), kLongestCommand),
+                     .methods = {},
+                     .targets = {}};
+  found.tail = std::max(1u, count_of(*json, "tail_evaluations", found.tail));
   std::size_t runs = 0;
   for (const nlohmann::json& method : inner(*json, "methods")) {
     ComparedRuns::Method own{.label = shown_name(text_of(method, "method")), .folders = {}};

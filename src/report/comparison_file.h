@@ -24,8 +24,11 @@ struct ComparedRuns {
     std::vector<std::filesystem::path> folders;
   };
   std::string name;
+  std::string task;             // "" = not told
+  std::string command;          // that makes it again; "" = not told
   std::vector<Method> methods;  // at least one, each with a run
   std::vector<double> targets;
+  std::uint32_t tail = 10;  // as ComparisonTableOptions has it
 };
 
 // The runs are looked for beside the file. Fails if it is no comparison, or names no runs; whether these are there is

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/shell_word.h"
 #include "report/client_figures.h"
 #include "report/curve_figures.h"
 #include "report/group_figures.h"
@@ -48,23 +49,33 @@ void add_accuracy(const RunRecords& run, std::vector<Fact>& facts) {
   for (const RecordedRound& round : run.rounds) {
     if (!std::isfinite(round.accuracy)) continue;
     last = round.accuracy;
-    if (!(round.accuracy <= best)) {
+    // Of some clients it may be high by chance, and is no best.
+    if (round.of_all && !(round.accuracy <= best)) {
       best = round.accuracy;
       best_round = round.round;
     }
   }
   const Json& told = inner(run.summary, "accuracy");
-  if (run.phase == RunPhase::kDone) last = number_of(told, "last", last);
+  if (run.phase == RunPhase::kDone) {
+    last = number_of(told, "last", last);
+    best = number_of(told, "best", best);
+    best_round = count_of(told, "best_round", best_round);
+  }
   if (!std::isfinite(last)) return;
-  facts.push_back({"accuracy", fmt::format("last {}, best {} (round {})", percent(last), percent(best), best_round)});
+  std::string text = "last " + percent(last);
+  if (std::isfinite(best)) text += fmt::format(", best {} (round {})", percent(best), best_round);
+  facts.push_back({"accuracy", text});
 }
 
 void add_groups(const RunRecords& run, std::vector<Fact>& facts) {
   const Json& groups = inner(run.summary, "groups");
   if (groups.is_object() && number_of(groups, "size_max", 0) > 1) {
+    const double smallest = number_of(groups, "size_min", 0);
+    const double largest = number_of(groups, "size_max", 0);
     std::string text =
-        fmt::format("{:.0f} of {:g} to {:g} clients, {:.0f} clients in none", number_of(groups, "count", 0),
-                    number_of(groups, "size_min", 0), number_of(groups, "size_max", 0), number_of(groups, "idle", 0));
+        fmt::format("{:.0f} of {} clients, {:.0f} clients in none", number_of(groups, "count", 0),
+                    smallest == largest ? fmt::format("{:g}", largest) : fmt::format("{:g} to {:g}", smallest, largest),
+                    number_of(groups, "idle", 0));
     const double cov = number_of(inner(run.summary, "quality"), "cov_mean", NAN);
     const double cpd = number_of(inner(run.summary, "quality"), "cpd_median", NAN);
     if (std::isfinite(cov)) text += fmt::format(", mean CoV {:.3g}", cov);
@@ -105,18 +116,6 @@ std::vector<Fact> facts_of(const RunRecords& run) {
   return facts;
 }
 
-// As a shell reads it back.
-std::string quoted_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("_./-+=:@").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 void add_section(Report& report, std::string id, std::string title, std::vector<Figure> figures) {
   if (!figures.empty()) report.sections.push_back({std::move(id), std::move(title), std::move(figures)});
 }
@@ -127,7 +126,7 @@ ReportedRun reported(const RunRecords& run, const std::string& method) {
   constexpr std::size_t kMostRecipe = 20'000;
   ReportedRun about{.run = run.run, .method = method, .seed = run.seed, .state = std::string(name(run.phase))};
   about.signature = shown_name(text_of(run.summary, "signature"), 32);
-  about.command = fmt::format("muster run {}", shown_name(quoted_word((run.folder / "recipe.toml").string()), 1000));
+  about.command = fmt::format("muster run {}", shown_name(shell_word((run.folder / "recipe.toml").string()), 1000));
   std::size_t at = 0;
   while (at < run.recipe_toml.size() && about.recipe.size() < kMostRecipe) {
     const std::size_t end = std::min(run.recipe_toml.find('\n', at), run.recipe_toml.size());

@@ -1,5 +1,7 @@
 #include "report/figure.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <cstdlib>

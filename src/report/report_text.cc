@@ -145,9 +145,11 @@ std::string to_latex(const Report& report, const std::string& plots) {
     for (const Figure& figure : section.figures) {
       if (figure.table) {
         out += "\n" + to_latex(table_of(figure, *figure.table));
+        if (!figure.caption.empty()) out += fmt::format("% {}\n", shown_name(figure.caption, 1000));
       } else if (!plots.empty()) {
         for (const std::string& name : pictures.at(figure.id))
-          out += fmt::format("\n% {}\n\\includegraphics[width=\\linewidth]{{{}/{}.png}}\n", figure.title, plots, name);
+          out += fmt::format("\n% {}\n\\includegraphics[width=\\linewidth]{{{}/{}.png}}\n", shown_name(figure.title),
+                             plots, name);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace muster {
@@ -19,6 +20,18 @@ const std::uint8_t* raw(std::span<const std::byte> bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
+// In pieces: OpenSSL counts bytes in an int. `update` is EVP_EncryptUpdate or EVP_DecryptUpdate.
+template <typename Update>
+bool transform(Update update, EVP_CIPHER_CTX* context, const std::uint8_t* from, std::size_t size, std::uint8_t* to) {
+  constexpr std::size_t kPiece = std::size_t{1} << 30;
+  for (std::size_t done = 0; done < size; done += kPiece) {
+    const auto piece = static_cast<int>(std::min(kPiece, size - done));
+    int written = 0;
+    if (update(context, to + done, &written, from + done, piece) != 1 || written != piece) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::byte> encrypt_once(const SecretKey& key, std::span<const std::uint8_t> text,
@@ -26,13 +39,12 @@ std::vector<std::byte> encrypt_once(const SecretKey& key, std::span<const std::u
   std::vector<std::byte> bytes(text.size() + kCipherOverhead);
   auto* const out = reinterpret_cast<std::uint8_t*>(bytes.data());
   const Context context(EVP_CIPHER_CTX_new());
-  int written = 0;
   int length = 0;
   const bool done =
       context && EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), kNonce) == 1 &&
       EVP_EncryptUpdate(context.get(), nullptr, &length, about.data(), static_cast<int>(about.size())) == 1 &&
-      EVP_EncryptUpdate(context.get(), out, &written, text.data(), static_cast<int>(text.size())) == 1 &&
-      EVP_EncryptFinal_ex(context.get(), out + written, &length) == 1 &&
+      transform(EVP_EncryptUpdate, context.get(), text.data(), text.size(), out) &&
+      EVP_EncryptFinal_ex(context.get(), out + text.size(), &length) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, kCipherOverhead, out + text.size()) == 1;
   MUSTER_CHECK(done, "AES-256-GCM fails for {} bytes", text.size());
   return bytes;
@@ -44,15 +56,15 @@ bool decrypt_once(const SecretKey& key, std::span<const std::byte> bytes, const 
   const Context context(EVP_CIPHER_CTX_new());
   std::uint8_t tag[kCipherOverhead];
   std::copy_n(raw(bytes) + text.size(), kCipherOverhead, tag);
-  int written = 0;
+  std::uint8_t end[kCipherOverhead];  // of a cipher without padding: nothing comes
   int length = 0;
   ERR_set_mark();
   const bool done =
       context && EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), kNonce) == 1 &&
       EVP_DecryptUpdate(context.get(), nullptr, &length, about.data(), static_cast<int>(about.size())) == 1 &&
-      EVP_DecryptUpdate(context.get(), text.data(), &written, raw(bytes), static_cast<int>(text.size())) == 1 &&
+      transform(EVP_DecryptUpdate, context.get(), raw(bytes), text.size(), text.data()) &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, kCipherOverhead, tag) == 1 &&
-      EVP_DecryptFinal_ex(context.get(), text.data() + written, &length) == 1;
+      EVP_DecryptFinal_ex(context.get(), end, &length) == 1;
   ERR_pop_to_mark();
   if (!done) sodium_memzero(text.data(), text.size());
   return done;

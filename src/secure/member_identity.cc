@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kSimulatedBytes = 64;  // those of an Ed25519 signature
+constexpr std::size_t kSimulatedBytes = kCountedSignatureBytes;  // those of an Ed25519 signature
 
 }  // namespace
 
@@ -19,11 +19,11 @@ Result<std::string> SimulatedSigner::sign(std::string_view message) const {
   return signature;
 }
 
-Status SimulatedVerifier::verify(ClientId client, std::string_view credential, std::string_view message,
+Status SimulatedVerifier::verify(const MemberName& member, std::string_view credential, std::string_view message,
                                  std::string_view signature) const {
-  MUSTER_ASSIGN(const std::string own, SimulatedSigner(seed_, client).sign(message));
+  MUSTER_ASSIGN(const std::string own, SimulatedSigner(seed_, member.client).sign(message));
   if (credential.empty() && signature == own) return {};
-  return failure("a signature that is not client {}'s", client.value);
+  return failure("a signature that is not client {}'s", member.client.value);
 }
 
 }  // namespace muster

@@ -13,7 +13,15 @@
 namespace muster {
 
 inline constexpr std::size_t kMostSignatureBytes = 512;
-inline constexpr std::size_t kMostCredentialBytes = 8192;
+inline constexpr std::size_t kMostCredentialBytes = 16384;
+// What records count of a signature, however long it is: runs have one record wherever they run.
+inline constexpr std::size_t kCountedSignatureBytes = 64;
+
+// Whom a credential must speak for.
+struct MemberName {
+  ClientId client;
+  std::string_view name = {};  // of one with data of its own; "": it is known by its number
+};
 
 class MemberSigner {
  public:
@@ -27,8 +35,8 @@ class MemberSigner {
 class MemberVerifier {
  public:
   virtual ~MemberVerifier() = default;
-  // Fails unless this credential speaks for this client and made this signature.
-  [[nodiscard]] virtual Status verify(ClientId client, std::string_view credential, std::string_view message,
+  // Fails unless this credential speaks for this member and made this signature.
+  [[nodiscard]] virtual Status verify(const MemberName& member, std::string_view credential, std::string_view message,
                                       std::string_view signature) const = 0;
 };
 
@@ -45,7 +53,7 @@ class SimulatedSigner final : public MemberSigner {
 class SimulatedVerifier final : public MemberVerifier {
  public:
   explicit SimulatedVerifier(std::uint64_t seed) : seed_(seed) {}
-  Status verify(ClientId client, std::string_view credential, std::string_view message,
+  Status verify(const MemberName& member, std::string_view credential, std::string_view message,
                 std::string_view signature) const override;
 
  private:

@@ -16,17 +16,6 @@ std::uint32_t point_of(std::uint32_t place) {
 
 }  // namespace
 
-Status SumHistory::enter(const SumTerms& terms) {
-  const std::pair asked(terms.round, terms.part);
-  const auto known = last_.find(terms.run);
-  if (known != last_.end() && asked <= known->second) {
-    return failure("it replays round {}, part {}: this client has taken part in round {}, part {}", terms.round,
-                   terms.part, known->second.first, known->second.second);
-  }
-  last_[terms.run] = asked;
-  return {};
-}
-
 SumClient::SumClient(ClientId self, const MemberSigner& signer, const MemberVerifier& verifier, SystemKeys keys)
     : self_(self), signer_(signer), verifier_(verifier), keys_(std::make_unique<SystemKeys>(std::move(keys))) {}
 
@@ -84,8 +73,9 @@ Result<SumMessage> SumClient::join(const SumTerms& terms, SumHistory& history) {
     terms_ = terms;
     MUSTER_ASSIGN(place_, place_of(self_));
     MUSTER_TRY(history.enter(terms));
+    history_ = &history;
     context_ = digest_of(terms);
-    graph_.emplace(static_cast<std::uint32_t>(terms.members.size()), terms.neighbours, context_);
+    graph_.emplace(static_cast<std::uint32_t>(terms.members.size()), terms.neighbours, order_of(terms));
     cipher_key_ = keys_->key();
     mask_key_ = keys_->key();
     own_seed_ = keys_->key();
@@ -108,7 +98,8 @@ Result<SumMessage> SumClient::do_share(SumMessage message) {
   std::set<PublicBytes> seen{public_key(cipher_key_), public_key(mask_key_)};
   for (MemberKeys& keys : list) {
     MUSTER_ASSIGN(const std::uint32_t place, neighbour(keys.client, "keys"));
-    MUSTER_TRY(verifier_.verify(keys.client, keys.credential, keys_text(context_, keys), keys.signature));
+    MUSTER_TRY(
+        verifier_.verify(member_name(terms_, place), keys.credential, keys_text(context_, keys), keys.signature));
     if (!seen.insert(keys.cipher_key).second || !seen.insert(keys.mask_key).second) {
       return failure("a key of client {} is there twice", keys.client.value);
     }
@@ -192,6 +183,7 @@ Result<SumMessage> SumClient::do_agree(SumMessage message) {
   if (holders < terms_.threshold) {
     return failure("{} survivors, fewer than the threshold of {}", holders, terms_.threshold);
   }
+  MUSTER_TRY(history_->sign(terms_, survivors_));
   MUSTER_ASSIGN(const std::string signature, signer_.sign(survivors_text(context_, survivors_)));
   return pack_signature(signature);
 }
@@ -227,7 +219,7 @@ Result<SumMessage> SumClient::do_open(SumMessage message) {
     if (peer == peers_.end())
       return failure("a signature of client {}, whose keys it never showed", entry.client.value);
     if (!signers.insert(place).second) return failure("it names client {} twice", entry.client.value);
-    if (!verifier_.verify(entry.client, peer->second.keys.credential, text, entry.signature)) {
+    if (!verifier_.verify(member_name(terms_, place), peer->second.keys.credential, text, entry.signature)) {
       return failure("it showed client {} another set of survivors", entry.client.value);
     }
   }

@@ -13,20 +13,11 @@
 #include "secure/key_source.h"
 #include "secure/member_identity.h"
 #include "secure/neighbours.h"
+#include "secure/sum_history.h"
 #include "secure/sum_messages.h"
 #include "secure/sum_terms.h"
 
 namespace muster {
-
-// Which sums a client has taken part in. Two sums of one vector, of members that differ in one, give that one away: a
-// client takes part in each (run, round, part) once, and never in an earlier one than before. Used by one thread.
-class SumHistory {
- public:
-  [[nodiscard]] Status enter(const SumTerms& terms);
-
- private:
-  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> last_;  // of each run: round and part
-};
 
 class SumClient {
  public:
@@ -34,7 +25,7 @@ class SumClient {
   SumClient(ClientId self, const MemberSigner& signer, const MemberVerifier& verifier, SystemKeys keys);
   SumClient(ClientId self, const SimulatedSigner& signer, const SimulatedVerifier& verifier, SeededKeys keys);
 
-  // Each phase once, in this order. A failure is a refusal, and ends it.
+  // Each phase once, in this order. A failure is a refusal, and ends it. The history is borrowed until the sum is over.
   [[nodiscard]] Result<SumMessage> join(const SumTerms& terms, SumHistory& history);
   [[nodiscard]] Result<SumMessage> share(SumMessage key_list);
   // `input`: as encode_input() gives it for the format of the terms.
@@ -71,6 +62,7 @@ class SumClient {
   std::unique_ptr<KeySource> keys_;
   Phase phase_ = Phase::kKeys;
   SumTerms terms_;
+  SumHistory* history_ = nullptr;
   PublicBytes context_ = {};  // digest of the terms
   std::optional<Neighbours> graph_;
   std::uint32_t place_ = 0;  // its own among the members

@@ -5,7 +5,6 @@
 #include "base/parcel.h"
 #include "secure/cipher.h"
 #include "secure/key_agreement.h"
-#include "secure/member_identity.h"
 
 namespace muster {
 namespace {
@@ -58,7 +57,45 @@ std::vector<ClientId> take_ids(ParcelReader& in, const SumTerms& terms) {
   return ids;
 }
 
+// What a message has besides what is counted.
+std::size_t uncounted(const MemberKeys& keys) {
+  return keys.credential.size() + keys.signature.size() - kCountedSignatureBytes;
+}
+
 }  // namespace
+
+MemberName member_name(const SumTerms& terms, std::uint32_t place) {
+  return {terms.members[place], terms.names.empty() ? std::string_view() : std::string_view(terms.names[place])};
+}
+
+std::size_t counted_bytes(const SumTerms& terms) {
+  SumTerms bare = terms;
+  bare.run.clear();
+  bare.names.clear();
+  return pack(bare).size();
+}
+
+std::size_t counted_bytes(const MemberKeys& keys) {
+  return pack(keys).size() - uncounted(keys);
+}
+
+std::size_t counted_bytes(const KeyList& list) {
+  std::size_t bytes = pack(list).size();
+  for (const MemberKeys& keys : list) bytes -= uncounted(keys);
+  return bytes;
+}
+
+std::size_t counted_bytes(const OpeningAsk& ask) {
+  std::size_t bytes = pack(ask).size();
+  for (const SurvivorSignature& entry : ask.signatures) bytes -= entry.signature.size() - kCountedSignatureBytes;
+  return bytes;
+}
+
+std::size_t most_answer_bytes(std::uint64_t words, std::uint32_t bits, std::uint64_t members) {
+  constexpr std::size_t kHead = sizeof(std::uint64_t);
+  return std::max({kLeastKeys + kMostCredentialBytes + kMostSignatureBytes,
+                   kHead + members * (sizeof(ClientId) + kEncryptedBytes), kHead + words * bits / 8});
+}
 
 PublicBytes seed_digest(const SecretKey& seed, const PublicBytes& terms) {
   PublicBytes digest;

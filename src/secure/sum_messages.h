@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "secure/mask.h"
+#include "secure/member_identity.h"
 #include "secure/secret_shares.h"
 #include "secure/sum_terms.h"
 
@@ -63,6 +64,9 @@ struct OpenedShare {
 };
 using OpeningList = std::vector<OpenedShare>;
 
+// Whom the credential of the member at this place must speak for. Borrows from the terms.
+[[nodiscard]] MemberName member_name(const SumTerms& terms, std::uint32_t place);
+
 [[nodiscard]] PublicBytes seed_digest(const SecretKey& seed, const PublicBytes& terms);
 
 // The texts that members sign.
@@ -77,6 +81,16 @@ using OpeningList = std::vector<OpenedShare>;
 [[nodiscard]] SumMessage pack(const OpeningAsk& ask);
 [[nodiscard]] SumMessage pack(const OpeningList& list);
 [[nodiscard]] SumMessage pack_signature(std::string_view signature);
+
+// What a record counts of a message, so that a run has one record wherever it runs: all of it but the names of the run
+// and of its members, and credentials; a signature counts as one of a simulation.
+[[nodiscard]] std::size_t counted_bytes(const SumTerms& terms);
+[[nodiscard]] std::size_t counted_bytes(const MemberKeys& keys);
+[[nodiscard]] std::size_t counted_bytes(const KeyList& list);
+[[nodiscard]] std::size_t counted_bytes(const OpeningAsk& ask);
+
+// The longest answer that a member of a sum has, in any phase.
+[[nodiscard]] std::size_t most_answer_bytes(std::uint64_t words, std::uint32_t bits, std::uint64_t members);
 
 // Of a sum with these terms.
 [[nodiscard]] Result<MemberKeys> unpack_keys(SumMessage message);

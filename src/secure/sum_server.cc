@@ -5,12 +5,21 @@
 #include "secure/key_agreement.h"
 
 namespace muster {
+namespace {
+
+// Of what is counted as it is.
+template <typename T>
+std::size_t counted_bytes(const T& said) {
+  return pack(said).size();
+}
+
+}  // namespace
 
 SumServer::SumServer(SumTerms terms, const MemberVerifier& verifier)
     : terms_(std::move(terms)),
       verifier_(verifier),
       context_(digest_of(terms_)),
-      graph_(static_cast<std::uint32_t>(terms_.members.size()), terms_.neighbours, context_),
+      graph_(static_cast<std::uint32_t>(terms_.members.size()), terms_.neighbours, order_of(terms_)),
       members_(terms_.members.size()),
       sum_(zero_words(terms_.format.bits, terms_.words)) {
   prepare_cryptography();
@@ -31,17 +40,23 @@ std::vector<ClientId> SumServer::asked() const {
   return clients;
 }
 
-SumMessage SumServer::ask(ClientId client) const {
+template <typename Said>
+SumMessage SumServer::say(const Said& said) {
+  bytes_down_ += counted_bytes(said);
+  return pack(said);
+}
+
+SumMessage SumServer::ask(ClientId client) {
   const std::uint32_t place = place_of(client);
   switch (phase_) {
     case SumPhase::kKeys:
-      return pack(terms_);
+      return say(terms_);
     case SumPhase::kShares: {
       KeyList list;
       for (const std::uint32_t peer : neighbours_[place]) {
         if (began(members_[peer])) list.push_back(members_[peer].keys);
       }
-      return pack(list);
+      return say(list);
     }
     case SumPhase::kInput: {
       ShareList list;
@@ -51,12 +66,12 @@ SumMessage SumServer::ask(ClientId client) const {
           list.push_back({terms_.members[peer], shares->second});
         }
       }
-      return pack(list);
+      return say(list);
     }
     case SumPhase::kAgreement: {
       SurvivorSet survivors;
       for (const Member& member : members_) survivors.push_back(member.in_sum);
-      return pack(survivors);
+      return say(survivors);
     }
     case SumPhase::kOpening: {
       OpeningAsk list;
@@ -67,7 +82,7 @@ SumMessage SumServer::ask(ClientId client) const {
         (member.in_sum ? list.in_sum : list.gone).push_back(terms_.members[peer]);
         if (began(member)) list.signatures.push_back({terms_.members[peer], member.signature});
       }
-      return pack(list);
+      return say(list);
     }
     case SumPhase::kDone:
       break;
@@ -80,6 +95,7 @@ Status SumServer::take(ClientId client, SumMessage answer) {
   const std::uint32_t place = place_of(client);
   Member& member = members_[place];
   if (member.lost || member.answered) return failure("client {} answers what it was not asked", client.value);
+  bytes_up_ += answer.size();
   if (Status fault = accept(place, std::move(answer)); !fault) {
     member.lost = phase_;
     return std::move(fault).error().within(fmt::format("client {}", client.value));
@@ -94,7 +110,9 @@ Status SumServer::accept(std::uint32_t place, SumMessage answer) {
     case SumPhase::kKeys: {
       MUSTER_ASSIGN(MemberKeys keys, unpack_keys(std::move(answer)));
       if (keys.client != terms_.members[place]) return failure("keys of client {}", keys.client.value);
-      MUSTER_TRY(verifier_.verify(keys.client, keys.credential, keys_text(context_, keys), keys.signature));
+      bytes_up_ -= pack(keys).size() - muster::counted_bytes(keys);
+      MUSTER_TRY(
+          verifier_.verify(member_name(terms_, place), keys.credential, keys_text(context_, keys), keys.signature));
       member.keys = std::move(keys);
       return {};
     }
@@ -124,9 +142,10 @@ Status SumServer::accept(std::uint32_t place, SumMessage answer) {
     }
     case SumPhase::kAgreement: {
       MUSTER_ASSIGN(member.signature, unpack_signature(std::move(answer)));
+      bytes_up_ -= member.signature.size() - kCountedSignatureBytes;
       SurvivorSet survivors;
       for (const Member& one : members_) survivors.push_back(one.in_sum);
-      return verifier_.verify(terms_.members[place], member.keys.credential, survivors_text(context_, survivors),
+      return verifier_.verify(member_name(terms_, place), member.keys.credential, survivors_text(context_, survivors),
                               member.signature);
     }
     case SumPhase::kOpening: {

@@ -28,7 +28,7 @@ class SumServer {
   // Who is asked in this phase, ascending.
   [[nodiscard]] std::vector<ClientId> asked() const;
   // What to say. Precondition: one of asked().
-  [[nodiscard]] SumMessage ask(ClientId client) const;
+  [[nodiscard]] SumMessage ask(ClientId client);
   // What one of asked() answered, the first time. Fails if it is not usable; the member then counts as gone.
   [[nodiscard]] Status take(ClientId client, SumMessage answer);
   // Ends the phase with the answers there are. Fails if too few members are left: the sum is abandoned.
@@ -37,6 +37,9 @@ class SumServer {
   // Precondition: phase() is kDone. The sum of the vectors of summed(), modulo the format's words.
   [[nodiscard]] const Words& sum() const;
   [[nodiscard]] std::vector<ClientId> summed() const;
+  // Of all that it said and was answered, as records count them.
+  [[nodiscard]] std::uint64_t bytes_down() const { return bytes_down_; }
+  [[nodiscard]] std::uint64_t bytes_up() const { return bytes_up_; }
   // In which phase a member was lost; nothing for those that answered to the end.
   [[nodiscard]] std::optional<SumPhase> lost_in(ClientId client) const;
 
@@ -52,6 +55,8 @@ class SumServer {
     std::optional<SumPhase> lost = {};
   };
 
+  template <typename Said>
+  [[nodiscard]] SumMessage say(const Said& said);
   [[nodiscard]] std::uint32_t place_of(ClientId client) const;
   // Whether it was there when this phase began: what members are told does not depend on who was asked first.
   [[nodiscard]] bool began(const Member& member) const { return !member.lost || *member.lost == phase_; }
@@ -71,6 +76,8 @@ class SumServer {
   SumPhase phase_ = SumPhase::kKeys;
   std::vector<Member> members_;
   Words sum_;
+  std::uint64_t bytes_down_ = 0;
+  std::uint64_t bytes_up_ = 0;
   std::vector<ShareJoiner> joiner_;  // of the points used last; at most one
 };
 

@@ -149,7 +149,7 @@ Status write_tags_of(const StoredRun& run, const fs::path& folder) {
   return {};
 }
 
-// The files of the run, but what only Muster reads.
+// The files of the run, but what only Muster reads, and the secret of a private run.
 Status copy_artifacts(const StoredRun& run, const fs::path& folder) {
   MUSTER_TRY(make_folder(folder));
   std::error_code error;
@@ -157,6 +157,7 @@ Status copy_artifacts(const StoredRun& run, const fs::path& folder) {
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!fs::is_regular_file(entry->symlink_status()) || name == "lock" || name.starts_with("events.out.")) continue;
+    if (name.starts_with("noise.")) continue;
     fs::copy_file(entry->path(), folder / name, error);
     if (error) break;
   }

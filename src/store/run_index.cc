@@ -443,14 +443,14 @@ Result<StoreUpdate> refresh_runs(StoreFile& file, const std::filesystem::path& o
       }
       work();
       if (now_s() - begun_s < kLongestTransactionS) return;
-      transaction->commit();
+      file.commit(*transaction);
       transaction.reset();
     };
     for (const std::string& id : looked->gone) within([&] { forget_run(database, id); });
     for (const std::string& id : looked->changed) {
       within([&] { RunReader(database, out / id, next_sequence(database)).read(look); });
     }
-    if (transaction) transaction->commit();
+    if (transaction) file.commit(*transaction);
     return 0;
   }));
   return StoreUpdate{.runs = looked->runs,
@@ -469,7 +469,7 @@ Status update_run(StoreFile& file, const std::filesystem::path& out, const std::
     } else {
       forget_run(database, id);
     }
-    transaction.commit();
+    file.commit(transaction);
     return {};
   }));
   return updated;

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "base/fail_point.h"
+
 namespace muster {
 namespace {
 
@@ -198,11 +200,17 @@ Status StoreFile::make_tables() {
     database_->exec(kTables);
     database_->exec(fmt::format("PRAGMA application_id = {}", kApplication));
     database_->exec(fmt::format("PRAGMA user_version = {}", kVersion));
-    transaction.commit();
+    commit(transaction);
     return {};
   });
   if (!made) return std::move(made).error();
   return std::move(made).value();
+}
+
+void StoreFile::commit(SQLite::Transaction& transaction) const {
+  fail_point(FailPoint::kBeforeCommit, path_);
+  transaction.commit();
+  fail_point(FailPoint::kAfterCommit, path_);
 }
 
 Error StoreFile::failed(const SQLite::Exception& error) const {

@@ -21,9 +21,15 @@ class StoreFile {
 
   [[nodiscard]] SQLite::Database& database() { return *database_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] bool replaced() const { return !path_.empty() && stamp_of(path_).inode != inode_; }
+  // Also if it was gone by the time that it had been opened.
+  [[nodiscard]] bool replaced() const {
+    return !path_.empty() && (inode_ == 0 || stamp_of(path_).inode != inode_);
+  }
   // As told to people where there is no file.
   [[nodiscard]] std::string name() const { return path_.empty() ? "the store in memory" : path_.string(); }
+
+  // Between two fail points.
+  void commit(SQLite::Transaction& transaction) const;
 
   // Calls `work`, and makes an error of whatever the database throws.
   template <typename Work>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -36,19 +37,23 @@ StoreKeeper::StoreKeeper(std::filesystem::path out, std::function<void(const std
     : out_(std::move(out)), say_(std::move(say)), thread_([this] { work(); }) {}
 
 StoreKeeper::~StoreKeeper() {
-  finish();
+  stop();
 }
 
-void StoreKeeper::finish() {
+void StoreKeeper::stop() {
   {
     const std::lock_guard lock(mutex_);
     finished_ = true;
   }
   changed_.notify_all();
-  if (!thread_.joinable()) return;
-  thread_.join();
-  if (complaint_.empty() || !say_) return;
-  say_(fmt::format("note: {}; the runs are as they should be, and `muster runs` reads their folders", complaint_));
+  if (thread_.joinable()) thread_.join();
+}
+
+void StoreKeeper::finish() {
+  stop();
+  const std::string complaint = std::exchange(complaint_, "");
+  if (complaint.empty() || !say_) return;
+  say_(fmt::format("note: {}; the runs are as they should be, and `muster runs` reads their folders", complaint));
 }
 
 void StoreKeeper::work() {

@@ -17,8 +17,9 @@ namespace muster {
 
 class StoreKeeper {
  public:
-  // `say` is called by finish(), once, if the store could not be written to at some time; it may be empty. `out` need
-  // not be there yet, and no store is made before there is a run.
+  // `say` is called by finish(), once, if the store could not be written to at some time; it may be empty. The
+  // destructor finishes without a word: the command has failed, which is said already. `out` need not be there yet, and
+  // no store is made before there is a run.
   StoreKeeper(std::filesystem::path out, std::function<void(const std::string&)> say);
   ~StoreKeeper();
   StoreKeeper(const StoreKeeper&) = delete;
@@ -32,6 +33,7 @@ class StoreKeeper {
  private:
   void work();
   void look();
+  void stop();
 
   const std::filesystem::path out_;
   const std::function<void(const std::string&)> say_;

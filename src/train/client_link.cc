@@ -11,7 +11,7 @@ Status ClientLink::train_each(std::span<const TrainTask> tasks, LocalUpdate reus
 }
 
 Status ClientLink::sum_each(SumPhase, std::span<SumAsk>, const TakeSumReply&) {
-  return failure("aggregation.in-group: \"secure-sum\", which is not known where the members are");
+  return failure("there are no secure sums over this link");
 }
 
 }  // namespace muster

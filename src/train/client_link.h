@@ -16,10 +16,15 @@ namespace muster {
 
 class Attackers;
 class LocalSolver;
+class MemberVerifier;
+class SealedChain;
+class SumMembers;
+struct PrivacyOptions;
 
 // What the server of a secure sum says to a member, and what that answers.
 struct SumAsk {
   TrainTask task;                  // names client, round and part; in phase input all of it is to be done
+  std::uint64_t attempt = 0;       // of the sum's terms
   std::vector<std::byte> message;  // of secure/sum_messages.h
 };
 struct SumAnswer {
@@ -27,6 +32,15 @@ struct SumAnswer {
   LocalUpdate update = {};  // in phase input; the model stays with the client
 };
 using SumReply = std::variant<SumAnswer, Dropped>;
+
+// What a secure sum has from whoever hosts it. All is borrowed.
+struct SumHost {
+  std::string run;
+  std::uint64_t attempt = 0;  // see SumTerms
+  std::function<std::string(ClientId)> name_of =
+      {};                                    // as in its certificate; not set: clients are known by their numbers
+  const MemberVerifier* verifier = nullptr;  // null: there are no sums here
+};
 
 using EvaluateReply = std::variant<Evaluation, Dropped>;
 
@@ -44,7 +58,10 @@ class ClientLink {
   // One phase of a secure sum, for all members that are still in it. Replies are taken in the order of the asks. By
   // default an error: there are links without.
   using TakeSumReply = std::function<void(std::size_t ask, SumReply reply)>;
+  [[nodiscard]] virtual SumHost sum_host() const { return {}; }
   [[nodiscard]] virtual Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take);
+  // How models of a chain travel sealed between clients (train/sealed_chain.h); null: there is nobody to seal from.
+  [[nodiscard]] virtual SealedChain* sealed_chain() { return nullptr; }
   // "Tell your profile." An error also if it is neither the recipe's kind nor losses.
   [[nodiscard]] virtual Result<ProfileReply> profile(const ProfileTask& task) = 0;
   // "Evaluate this model on your own test or validation samples."
@@ -52,10 +69,14 @@ class ClientLink {
 };
 
 // Clients simulated in this process by `solver`, who tell profiles of `kind` (both borrowed), with injected faults.
-// `attackers`: some of them are malicious; borrowed, may be null.
+// `attackers`: some of them are malicious; borrowed, may be null. `privacy`: of changes that are summed securely, to
+// which each adds its share of noise; borrowed, may be null. `members`: who takes part in secure sums
+// for them; borrowed; null: members that are simulated, too.
 [[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                                const FaultOptions& faults,
                                                                bool stragglers_send_partial_work, std::uint64_t seed,
-                                                               const Attackers* attackers = nullptr);
+                                                               const Attackers* attackers = nullptr,
+                                                               const PrivacyOptions* privacy = nullptr,
+                                                               SumMembers* members = nullptr);
 
 }  // namespace muster

@@ -177,7 +177,7 @@ Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& 
                  "aggregation.in-group: " + unknown_name("aggregation", aggregation.in_group, accepted)};
   }
   if (options.mode == "parallel" && aggregation.in_group == kSecureSum) {
-    return make_secure_parallel(options.group_rounds, options.secure, seed);
+    return make_secure_parallel(options.group_rounds, options.secure, privacy);
   }
   if (options.mode == "parallel") {
     return make_parallel(options.group_rounds,
@@ -185,7 +185,9 @@ Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& 
                           .merges_one = in_group->changes_one,
                           .clip = privacy.clip});
   }
-  if (options.mode == "sequential") return make_sequential(options.passes, options.shuffle, seed);
+  if (options.mode == "sequential") {
+    return make_sequential(options.passes, options.shuffle, seed, options.relay == kSealedRelay);
+  }
   const std::vector<std::string> accepted{"parallel", "sequential"};
   return Error{ErrorCode::kUsage, "training.mode: " + unknown_name("mode", options.mode, accepted)};
 }

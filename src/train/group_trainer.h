@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "aggregate/aggregator.h"
 #include "aggregate/member_merge.h"
@@ -14,12 +15,15 @@
 
 namespace muster {
 
+inline constexpr std::string_view kSealedRelay = "sealed";
+
 // The [training] section of a recipe.
 struct TrainingOptions {
   std::string mode = "parallel";   // parallel | sequential
   std::uint32_t group_rounds = 1;  // parallel: rounds inside the group per global round
   std::uint32_t passes = 1;        // sequential: how often the chain is walked
   bool shuffle = true;             // sequential: a new order of members for every pass
+  std::string relay = "plain";     // sequential: plain | sealed, how models travel from member to member
   SecureOptions secure = {};       // parallel, where members are merged by a secure sum
 };
 
@@ -92,8 +96,10 @@ struct MemberMerging {
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, MemberMerging merging);
 // By the mean.
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples);
+// `privacy`: members shorten their changes, add noise, and count alike (train/private_change.h).
 std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
-                                                   std::uint64_t seed);
-std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed);
+                                                   const PrivacyOptions& privacy = {});
+std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed,
+                                              bool sealed = false);
 
 }  // namespace muster

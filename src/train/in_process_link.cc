@@ -1,12 +1,13 @@
 // Clients in this process: a call into the worker's local solver, after the faults that the plan drew for the client.
 #include <limits>
-#include <map>
 
-#include "secure/sum_client.h"
+#include "base/random.h"
 #include "solver/profile_subject.h"
 #include "train/change_words.h"
 #include "train/client_link.h"
+#include "train/private_change.h"
 #include "train/reply_check.h"
+#include "train/sum_members.h"
 
 namespace muster {
 namespace {
@@ -14,8 +15,16 @@ namespace {
 class InProcessLink final : public ClientLink {
  public:
   InProcessLink(LocalSolver& solver, const ProfileKind& kind, const FaultOptions& faults, bool partial,
-                std::uint64_t seed, const Attackers* attackers)
-      : solver_(solver), kind_(kind), faults_(faults), partial_(partial), seed_(seed), attackers_(attackers) {}
+                std::uint64_t seed, const Attackers* attackers, const PrivacyOptions* privacy, SumMembers* members)
+      : solver_(solver),
+        kind_(kind),
+        faults_(faults),
+        partial_(partial),
+        seed_(seed),
+        attackers_(attackers),
+        privacy_(privacy && privacy->on() ? privacy : nullptr),
+        given_(members),
+        verifier_(seed) {}
 
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
     const Fault fault = draw_fault(faults_, seed_, task.round, task.client);
@@ -42,8 +51,10 @@ class InProcessLink final : public ClientLink {
     return reply;
   }
 
+  SumHost sum_host() const override { return {.run = "simulation", .verifier = &verifier_}; }
+
   Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
-    if (phase == SumPhase::kKeys) members_.clear();
+    if (phase == SumPhase::kKeys && !given_) simulated_ = make_simulated_members(seed_);
     for (std::size_t i = 0; i < asks.size(); ++i) {
       MUSTER_ASSIGN(SumReply reply, take_part(phase, asks[i]));
       take(i, std::move(reply));
@@ -77,14 +88,17 @@ class InProcessLink final : public ClientLink {
   }
 
  private:
-  // A member of the secure sum that this link has under way.
-  struct Member {
-    Member(ClientId client, std::uint64_t seed, SeededKeys keys)
-        : signer(seed, client), verifier(seed), sum(client, signer, verifier, std::move(keys)) {}
-    SimulatedSigner signer;
-    SimulatedVerifier verifier;
-    SumClient sum;
-  };
+  // Of a private run with noise from the seed, drawn for each client and round.
+  Result<Words> encode(const SumTerms& terms, const TrainTask& task, LocalUpdate& update) const {
+    if (!privacy_) return encode_change(terms.format, task.model, update);
+    Stream stream({.seed = seed_,
+                   .purpose = Purpose::kNoise,
+                   .round = task.round,
+                   .id = task.client.value,
+                   .part = std::numeric_limits<std::uint32_t>::max() - 1});
+    return encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update,
+                                 [&] { return stream.uniform(); });
+  }
 
   // A client that vanishes in a round does so in some phase of its first sum, and is not there for the others.
   bool vanishes(SumPhase phase, const TrainTask& task) const {
@@ -98,29 +112,24 @@ class InProcessLink final : public ClientLink {
     const TrainTask& task = ask.task;
     if (vanishes(phase, task)) return SumReply{Dropped{task.client, DropReason::kFault}};
     if (phase == SumPhase::kKeys) {
-      MUSTER_ASSIGN(const SumTerms terms, unpack_terms(std::move(ask.message)));
-      const SeededKeys keys({.seed = seed_,
-                             .round = task.round,
-                             .part = task.part,
-                             .group = terms.group.value,
-                             .client = task.client.value});
-      auto& member = members_[task.client.value];
-      member = std::make_unique<Member>(task.client, seed_, keys);
-      SumHistory history;  // the trainer asks for every sum once
-      return answer_of(task.client, member->sum.join(terms, history));
+      // One that is refused leaves the sum that is under way as it is.
+      const Result<SumTerms> terms = unpack_terms(std::move(ask.message));
+      Result<SumMessage> keys = terms ? members().join(task, *terms) : terms.error();
+      if (!keys) return SumReply{Dropped{task.client, DropReason::kRefused}};
+      return SumReply{SumAnswer{.message = std::move(*keys)}};
     }
-    const auto found = members_.find(task.client.value);
-    if (found == members_.end()) return failure("client {} takes part in no secure sum", task.client.value);
-    SumClient& sum = found->second->sum;
-    if (phase == SumPhase::kShares) return answer_of(task.client, sum.share(std::move(ask.message)));
-    if (phase == SumPhase::kAgreement) return answer_of(task.client, sum.agree(std::move(ask.message)));
-    if (phase == SumPhase::kOpening) return answer_of(task.client, sum.open(std::move(ask.message)));
+    SumClient* const found = members().find(task.client, ask.attempt);
+    if (!found) return SumReply{Dropped{task.client, DropReason::kUnreachable}};  // it has lost its secrets
+    SumClient& sum = *found;
+    if (phase == SumPhase::kShares) return answer_of(phase, task.client, sum.share(std::move(ask.message)));
+    if (phase == SumPhase::kAgreement) return answer_of(phase, task.client, sum.agree(std::move(ask.message)));
+    if (phase == SumPhase::kOpening) return answer_of(phase, task.client, sum.open(std::move(ask.message)));
     MUSTER_ASSIGN(TrainReply trained, train_left(task));
     if (const auto fault = fault_in(trained, task, {})) return SumReply{Dropped{task.client, *fault}};
     auto& update = std::get<LocalUpdate>(trained);
-    Result<Words> words = encode_change(sum.terms().format, task.model, update);
+    Result<Words> words = encode(sum.terms(), task, update);
     if (!words) return SumReply{Dropped{task.client, DropReason::kMalformed}};
-    MUSTER_ASSIGN(SumReply reply, answer_of(task.client, sum.mask(std::move(ask.message), std::move(*words))));
+    MUSTER_ASSIGN(SumReply reply, answer_of(phase, task.client, sum.mask(std::move(ask.message), std::move(*words))));
     if (auto* const answer = std::get_if<SumAnswer>(&reply)) {
       spare_ = std::move(update.model);
       answer->update = std::move(update);
@@ -128,7 +137,10 @@ class InProcessLink final : public ClientLink {
     return reply;
   }
 
-  static Result<SumReply> answer_of(ClientId client, Result<SumMessage> said) {
+  [[nodiscard]] SumMembers& members() { return given_ ? *given_ : *simulated_; }
+
+  Result<SumReply> answer_of(SumPhase phase, ClientId client, Result<SumMessage> said) {
+    if (!said || phase == SumPhase::kOpening) members().leave(client, said ? "" : said.error().message);
     if (!said) return SumReply{Dropped{client, DropReason::kRefused}};
     return SumReply{SumAnswer{.message = std::move(*said)}};
   }
@@ -152,17 +164,22 @@ class InProcessLink final : public ClientLink {
   bool partial_;
   std::uint64_t seed_;
   const Attackers* attackers_;
+  const PrivacyOptions* privacy_;
   std::vector<float> poisoned_;
-  std::map<std::uint32_t, std::unique_ptr<Member>> members_;  // by client
-  std::vector<float> spare_;                                  // memory for a model
+  SumMembers* given_;                      // null: simulated_ are meant
+  std::unique_ptr<SumMembers> simulated_;  // of the sum that this link has under way
+  SimulatedVerifier verifier_;
+  std::vector<float> spare_;  // memory for a model
 };
 
 }  // namespace
 
 std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                  const FaultOptions& faults, bool stragglers_send_partial_work,
-                                                 std::uint64_t seed, const Attackers* attackers) {
-  return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed, attackers);
+                                                 std::uint64_t seed, const Attackers* attackers,
+                                                 const PrivacyOptions* privacy, SumMembers* members) {
+  return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed, attackers, privacy,
+                                         members);
 }
 
 }  // namespace muster

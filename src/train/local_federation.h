@@ -29,6 +29,7 @@ struct LocalFederationOptions {
   ProfileOptions profile;
   ClientStateOptions states;
   std::shared_ptr<const Attackers> attackers;  // null: all clients are honest
+  std::shared_ptr<SumMembers> sum_members;     // thread-safe, who take part in secure sums; null: they are simulated
   std::vector<std::uint32_t> late;             // clients that are not there before `late_round`, ascending
   std::uint32_t late_round = 1;
 };

@@ -8,19 +8,15 @@
 #include "secure/key_agreement.h"
 #include "secure/sum_server.h"
 #include "train/group_trainer.h"
+#include "train/private_change.h"
 
 namespace muster {
 namespace {
 
-constexpr std::uint32_t kUsualMostSamples = 65536;
-
 class SecureParallel final : public GroupTrainer {
  public:
-  SecureParallel(std::uint32_t group_rounds, const SecureOptions& options, std::uint64_t seed)
-      : group_rounds_(group_rounds),
-        options_(options),
-        run_(fmt::format("simulation with seed {}", seed)),
-        verifier_(seed) {}
+  SecureParallel(std::uint32_t group_rounds, const SecureOptions& options, const PrivacyOptions& privacy)
+      : group_rounds_(group_rounds), options_(options), privacy_(privacy) {}
 
   std::uint32_t visits() const override { return group_rounds_; }
 
@@ -45,31 +41,31 @@ class SecureParallel final : public GroupTrainer {
   };
 
   Result<SumTerms> terms_of(const RoundCall& call, const GroupTask& task, std::uint32_t part,
-                            std::span<const float> model) const {
-    SumTerms terms{.run = run_,
+                            std::span<const float> model, const SumHost& host) const {
+    SumTerms terms{.run = host.run,
+                   .attempt = host.attempt,
                    .round = call.round,
                    .part = part,
                    .group = task.group,
                    .model = digest_of(std::as_bytes(model)),
                    .members = {task.members.begin(), task.members.end()},
-                   .neighbours = options_.neighbours,
                    .words = static_cast<std::uint32_t>(model.size() + 1)};
     std::ranges::sort(terms.members);
-    terms.threshold = threshold_for(options_.threshold, terms.holders());
-    MUSTER_ASSIGN(terms.format, choose_fixed_point(options_.bits, static_cast<std::uint32_t>(terms.members.size()),
-                                                   options_.most_samples.value_or(kUsualMostSamples)));
+    for (const ClientId client : terms.members) {
+      if (host.name_of) terms.names.push_back(host.name_of(client));
+    }
+    MUSTER_TRY(settle_terms(options_, terms));
     return terms;
   }
 
   // Takes one reply of a phase.
-  static void take(Sum& sum, const TrainTask& task, SumReply reply, SumFigures& figures) {
+  static void take(Sum& sum, const TrainTask& task, SumReply reply) {
     const SumPhase phase = sum.server.phase();
     if (const auto* const dropped = std::get_if<Dropped>(&reply)) {
       sum.why.emplace(task.client, dropped->reason);
       return;
     }
     auto& answer = std::get<SumAnswer>(reply);
-    figures.bytes_up += answer.message.size();
     const LocalUpdate& update = answer.update;
     const bool fits =
         phase != SumPhase::kInput ||
@@ -83,23 +79,22 @@ class SecureParallel final : public GroupTrainer {
   }
 
   // All phases, or those until it is abandoned. Whether there is a sum.
-  static Result<bool> run(Sum& sum, const std::function<TrainTask(ClientId)>& task_of, ClientLink& link,
-                          SumFigures& figures) {
+  static Result<bool> run(Sum& sum, const std::function<TrainTask(ClientId)>& task_of, ClientLink& link) {
     while (sum.server.phase() != SumPhase::kDone) {
       std::vector<SumAsk> asks;
       for (const ClientId client : sum.server.asked()) {
-        asks.push_back({task_of(client), sum.server.ask(client)});
-        figures.bytes_down += asks.back().message.size();
+        asks.push_back({task_of(client), sum.server.terms().attempt, sum.server.ask(client)});
       }
-      MUSTER_TRY(link.sum_each(sum.server.phase(), asks, [&](std::size_t i, SumReply reply) {
-        take(sum, asks[i].task, std::move(reply), figures);
-      }));
+      MUSTER_TRY(link.sum_each(sum.server.phase(), asks,
+                               [&](std::size_t i, SumReply reply) { take(sum, asks[i].task, std::move(reply)); }));
       if (!sum.server.close()) return false;
     }
     return true;
   }
 
-  static void record_lost(const Sum& sum, SumFigures& figures) {
+  static void record_figures(const Sum& sum, SumFigures& figures) {
+    figures.bytes_up += sum.server.bytes_up();
+    figures.bytes_down += sum.server.bytes_down();
     for (const ClientId client : sum.server.terms().members) {
       const std::optional<SumPhase> phase = sum.server.lost_in(client);
       if (!phase || std::ranges::find(figures.lost, client, &LostMember::client) != figures.lost.end()) continue;
@@ -109,7 +104,10 @@ class SecureParallel final : public GroupTrainer {
 
   Status sum_members(const RoundCall& call, const GroupTask& task, std::uint32_t part, ClientLink& link,
                      GroupUpdate& result) const {
-    MUSTER_ASSIGN(SumTerms terms, terms_of(call, task, part, result.model));
+    const SumHost host = link.sum_host();
+    if (!host.verifier)
+      return failure("aggregation.in-group: \"secure-sum\", which is not known where the members are");
+    MUSTER_ASSIGN(const SumTerms terms, terms_of(call, task, part, result.model, host));
     ++result.secure.sums;
     const auto members = static_cast<std::uint32_t>(terms.members.size());
     if (members < 2) {  // a sum of one is that one's
@@ -117,17 +115,18 @@ class SecureParallel final : public GroupTrainer {
       for (const ClientId client : terms.members) record_drop({client, DropReason::kAbandoned}, result);
       return {};
     }
-    Sum sum{.server = SumServer(terms, verifier_)};
+    Sum sum{.server = SumServer(terms, *host.verifier)};
     const auto task_of = [&](ClientId client) { return train_task(call, task, client, result.model, part); };
-    MUSTER_ASSIGN(bool opened, run(sum, task_of, link, result.secure));
-    record_lost(sum, result.secure);
+    MUSTER_ASSIGN(bool opened, run(sum, task_of, link));
+    record_figures(sum, result.secure);
     std::vector<ClientId> summed;
     if (opened) {
       const Result<DecodedSum> decoded = decode_sum(terms.format, sum.server.sum(), result.model.size(), members);
       opened = decoded.ok();
       if (opened) {
+        const double unit = privacy_.on() ? 1 / private_scale(privacy_, terms.threshold) : 1;
         for (std::size_t i = 0; i < result.model.size(); ++i) {
-          result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + decoded->mean[i]);
+          result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + unit * decoded->mean[i]);
         }
         summed = sum.server.summed();
       }
@@ -146,15 +145,14 @@ class SecureParallel final : public GroupTrainer {
 
   std::uint32_t group_rounds_;
   SecureOptions options_;
-  std::string run_;
-  SimulatedVerifier verifier_;
+  PrivacyOptions privacy_;
 };
 
 }  // namespace
 
 std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
-                                                   std::uint64_t seed) {
-  return std::make_unique<SecureParallel>(group_rounds, options, seed);
+                                                   const PrivacyOptions& privacy) {
+  return std::make_unique<SecureParallel>(group_rounds, options, privacy);
 }
 
 }  // namespace muster

@@ -27,6 +27,16 @@ std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group, std
   for (const MemberReport& report : update.members) {
     if (report.samples != roster.train_samples(report.client) || report.visits == 0) return DropReason::kMalformed;
   }
+  for (std::size_t i = 0; i < update.secure.lost.size(); ++i) {
+    const LostMember& lost = update.secure.lost[i];
+    const auto same = [&](const LostMember& other) { return other.client == lost.client; };
+    const auto before = update.secure.lost.begin() + static_cast<std::ptrdiff_t>(i);
+    if (lost.phase >= SumPhase::kDone || !std::ranges::binary_search(asked, lost.client) ||
+        std::any_of(update.secure.lost.begin(), before, same)) {
+      return DropReason::kMalformed;
+    }
+  }
+  if (update.secure.abandoned > update.secure.sums) return DropReason::kMalformed;
   if (update.members.empty()) return std::nullopt;
   const std::size_t payload = update.payload.size();
   if (samples != update.samples || update.model.size() != (own_models ? 0 : network.size()) ||

@@ -21,6 +21,14 @@ std::uint64_t content_of(const v1::Ask& ask, std::span<const std::uint64_t> dige
     bare.mutable_train()->clear_broadcast();
     bare.mutable_train()->mutable_memory()->clear_keep();
   }
+  if (bare.has_sum()) {
+    bare.mutable_sum()->mutable_said()->clear_vector();
+    if (bare.sum().has_train()) {
+      bare.mutable_sum()->mutable_train()->clear_model();
+      bare.mutable_sum()->mutable_train()->clear_broadcast();
+      bare.mutable_sum()->mutable_train()->mutable_memory()->clear_keep();
+    }
+  }
   if (bare.has_profile()) {
     bare.mutable_profile()->clear_models();
     if (bare.profile().has_memory()) bare.mutable_profile()->mutable_memory()->clear_keep();
@@ -32,6 +40,7 @@ std::uint64_t content_of(const v1::Ask& ask, std::span<const std::uint64_t> dige
   if (bare.has_group()) {
     bare.mutable_group()->clear_model();
     bare.mutable_group()->clear_broadcast();
+    bare.mutable_group()->clear_attempt();  // one that is under way is gone on with
     for (v1::Memory& memory : *bare.mutable_group()->mutable_memories()) memory.clear_keep();
   }
   Hasher hasher;
@@ -44,6 +53,10 @@ std::uint64_t content_of(const v1::Ask& ask, std::span<const std::uint64_t> dige
 void add_named(const v1::Ask& ask, std::vector<std::uint64_t>& numbers) {
   if (ask.has_train()) numbers.insert(numbers.end(), {ask.train().model(), ask.train().broadcast()});
   if (ask.has_group()) numbers.insert(numbers.end(), {ask.group().model(), ask.group().broadcast()});
+  if (ask.has_sum()) {
+    const v1::Sum& sum = ask.sum();
+    numbers.insert(numbers.end(), {sum.said().vector(), sum.train().model(), sum.train().broadcast()});
+  }
   if (ask.has_evaluate()) numbers.push_back(ask.evaluate().model());
   if (ask.has_profile()) {
     for (const std::uint64_t number : ask.profile().models()) numbers.push_back(number);
@@ -57,6 +70,18 @@ std::optional<Memory> told_memory(const Work& work) {
 
 std::span<const float> values_of(const std::shared_ptr<const WireVector>& vector) {
   return vector ? std::span<const float>(vector->values) : std::span<const float>();
+}
+
+TrainTask task_of(const v1::TaskId& id, const v1::Train& train, const std::shared_ptr<const WireVector>& model,
+                  const std::shared_ptr<const WireVector>& broadcast) {
+  return {.client = {id.client()},
+          .round = id.round(),
+          .part = id.part(),
+          .model = values_of(model),
+          .broadcast = values_of(broadcast),
+          .own_model = train.own_model(),
+          .epochs = train.has_epochs() ? std::optional(train.epochs()) : std::nullopt,
+          .measure = train.measure()};
 }
 
 }  // namespace
@@ -277,8 +302,10 @@ void Answerer::take_ask(User& user, const v1::Ask& ask) {
   if (whole && ask.has_group()) {
     const v1::TrainGroup& group = ask.group();
     whole = group.members_size() > 0 && group.memories_size() == group.members_size() &&
-            (group.epochs_size() == 0 || group.epochs_size() == group.members_size());
+            (group.epochs_size() == 0 || group.epochs_size() == group.members_size()) &&
+            (group.names_size() == 0 || group.names_size() == group.members_size());
   }
+  whole = whole && (!ask.has_sum() || ask.sum().phase() < static_cast<std::uint32_t>(SumPhase::kDone));
   if (!whole) {
     v1::Frame frame;
     *frame.mutable_reply()->mutable_id() = ask.id();
@@ -301,8 +328,8 @@ void Answerer::take_ask(User& user, const v1::Ask& ask) {
     }
     return;
   }
-  // Something new for a client: what is kept of its training is of no use any more.
-  if (ask.has_train() || ask.has_group()) {
+  // Something new for a client: what is kept of its training, or its key for a chain, is of no use any more.
+  if (ask.has_train() || ask.has_group() || ask.has_sum() || ask.has_chain_key()) {
     std::erase_if(jobs_, [&](const auto& entry) {
       const Job& old = *entry.second;
       return old.kept && old.ask.work_case() == ask.work_case() && old.ask.id().client() == ask.id().client();
@@ -336,7 +363,7 @@ void Answerer::take_verdict(const v1::Verdict& verdict) {
     }
     job.unwanted = true;
     const std::shared_ptr<Workplace> place = workplace_;
-    const bool trains = job.ask.has_train() || job.ask.has_group();
+    const bool trains = job.ask.has_train() || job.ask.has_group() || job.ask.has_sum();
     const auto client = job.ask.has_group() ? std::nullopt : std::optional(ClientId{id.client()});
     const std::uint32_t round = id.round();
     const GroupId group{id.group()};
@@ -461,15 +488,33 @@ Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
     switch (ask.work_case()) {
       case v1::Ask::kTrain: {
         const v1::Train& train = ask.train();
-        const TrainTask task{.client = {id.client()},
-                             .round = id.round(),
-                             .part = id.part(),
-                             .model = values_of(job.vectors[0]),
-                             .broadcast = values_of(job.vectors[1]),
-                             .own_model = train.own_model(),
-                             .epochs = train.has_epochs() ? std::optional(train.epochs()) : std::nullopt,
-                             .measure = train.measure()};
-        MUSTER_ASSIGN(TrainAnswer told, workplace.train(task, {id.group()}, take_memory(train.memory()), within));
+        const TrainTask task = task_of(id, train, job.vectors[0], job.vectors[1]);
+        const std::optional<ChainVisit> visit =
+            train.has_chain() ? take_chain_visit(train.chain()) : std::optional(ChainVisit());
+        if (!visit) {
+          put_answer(TrainAnswer{Dropped{task.client, DropReason::kMalformed}}, numbers_, out);
+          break;
+        }
+        const Memory memory = take_memory(train.memory());
+        MUSTER_ASSIGN(TrainAnswer told, train.has_chain()
+                                            ? workplace.train_in_chain(task, {id.group()}, memory, *visit, within)
+                                            : workplace.train(task, {id.group()}, memory, within));
+        put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::kSum: {
+        const v1::Sum& sum = ask.sum();
+        std::optional<std::vector<std::byte>> said = bytes_of_values(values_of(job.vectors[0]), sum.said().size());
+        if (!said) {
+          put_answer(SummedAnswer{Dropped{{id.client()}, DropReason::kMalformed}}, numbers_, out);
+          break;
+        }
+        MUSTER_ASSIGN(SummedAnswer told,
+                      workplace.sum(static_cast<SumPhase>(sum.phase()),
+                                    {.task = task_of(id, sum.train(), job.vectors[1], job.vectors[2]),
+                                     .attempt = sum.attempt(),
+                                     .message = std::move(*said)},
+                                    {id.group()}, take_memory(sum.train().memory()), within));
         put_answer(std::move(told), numbers_, out);
         break;
       }
@@ -525,8 +570,14 @@ Result<OutgoingReply> Answerer::answer(Job& job, Workplace& workplace) {
                              .members = members,
                              .epochs = epochs,
                              .enough = std::min(group.enough(), static_cast<std::uint32_t>(members.size()))};
-        MUSTER_ASSIGN(GroupAnswer told, workplace.train_group(call, task, memories, within));
+        const std::vector<std::string> names(group.names().begin(), group.names().end());
+        MUSTER_ASSIGN(GroupAnswer told, workplace.train_group(call, task, {memories, group.attempt(), names}, within));
         put_answer(std::move(told), numbers_, out);
+        break;
+      }
+      case v1::Ask::kChainKey: {
+        MUSTER_ASSIGN(ChainKeyReply told, workplace.chain_key({id.client()}, id.round(), {id.group()}, within));
+        put_answer(std::move(told), out);
         break;
       }
       case v1::Ask::WORK_NOT_SET:

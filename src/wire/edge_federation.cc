@@ -68,7 +68,11 @@ WireTime EdgeFederation::deadline() const {
 Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const GroupTask& task,
                                                 const SharedVectors& shared, WireTime deadline,
                                                 const RemoteClients::EnoughPtr& enough) {
-  while (task.members.size() > 1 && clients_.share_an_edge(task.members)) {
+  const RemoteClients::Figures at = clients_.figures();
+  const auto name_of = [this](ClientId client) { return roster_.name(client); };
+  // A group that is begun again is another attempt at its secure sums, also after the cloud has started again.
+  std::uint64_t attempt = std::uint64_t{at.incarnation} << 32;
+  for (; task.members.size() > 1 && clients_.share_an_edge(task.members); ++attempt) {
     RemoteClients::GroupAsk ask{.group = task.group,
                                 .round = call.round,
                                 .model = shared.find(call.models[task.model]),
@@ -78,19 +82,29 @@ Result<GroupUpdate> EdgeFederation::train_group(const RoundCall& call, const Gro
                                 .members = {task.members.begin(), task.members.end()},
                                 .epochs = {task.epochs.begin(), task.epochs.end()},
                                 .enough = task.enough,
-                                .parameters = call.parameters};
-    for (const ClientId member : task.members) ask.memories.push_back(book_.memory_of(member));
+                                .parameters = call.parameters,
+                                .attempt = attempt};
+    for (const ClientId member : task.members) {
+      ask.memories.push_back(book_.memory_of(member));
+      if (options_.members_by_name) ask.names.push_back(name_of(member));
+    }
     GroupAnswer answer = clients_.train_group(ask, deadline);
     if (answer.lost && std::chrono::steady_clock::now() < deadline) continue;
-    for (std::size_t i = 0; i < answer.update.members.size(); ++i) {
-      const ClientId member = answer.update.members[i].client;
+    const auto note = [&](ClientId member, StateVersion basis) {
       const bool asked = std::ranges::find(task.members, member) != task.members.end();
-      if (asked && answer.bases[i].round != 0) book_.used(member, answer.bases[i]);
+      if (asked && basis.round != 0) book_.used(member, basis);
+    };
+    for (std::size_t i = 0; i < answer.bases.size(); ++i) note(answer.update.members[i].client, answer.bases[i]);
+    for (std::size_t i = 0; i < answer.dropped_bases.size(); ++i) {
+      note(answer.update.dropped[i].client, answer.dropped_bases[i]);
     }
     return std::move(answer.update);
   }
   const std::size_t visits = trainer().in_sequence() ? task.members.size() * trainer().visits() : 0;
-  GroupLink link(clients_, book_, shared, {task.group, deadline, visits, task.enough, enough});
+  SumHost sums{.run = at.run, .attempt = attempt, .verifier = options_.verifier.get()};
+  if (options_.members_by_name) sums.name_of = name_of;
+  GroupLink link(clients_, book_, shared,
+                 {task.group, deadline, visits, task.enough, enough, std::move(sums), trainer().visits()});
   return trainer().train(call, task, link, {});
 }
 

@@ -23,6 +23,9 @@ struct EdgeFederationOptions {
   // Participants that are asked for each that is needed; a group, or a round of clients that are all alone, is done
   // when enough have answered. Only where members train apart: chains and group rounds ask nobody besides.
   double over_select = 1;
+  // Where members are summed securely: whom to believe, and whether they are known by their names in the roster.
+  std::shared_ptr<const MemberVerifier> verifier = {};
+  bool members_by_name = false;
   // Clients keep parts of a model, or models of their own: what they tell and score depends on what they remember.
   bool keeps_parts = false;
   std::function<void(const std::string&)> say = {};

@@ -52,22 +52,29 @@ class PassedOn {
 
 class Relay final : public Workplace {
  public:
-  Relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer)
-      : clients_(clients), trainer_(std::move(trainer)), passed_(clients) {}
+  Relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer, std::shared_ptr<const MemberVerifier> verifier)
+      : clients_(clients), trainer_(std::move(trainer)), verifier_(std::move(verifier)), passed_(clients) {}
 
   Result<TrainAnswer> train(const TrainTask& task, GroupId group, const Memory& memory,
                             std::chrono::milliseconds within) override {
-    return clients_.train({.client = task.client,
-                           .group = group,
-                           .round = task.round,
-                           .part = task.part,
-                           .model = passed_.pass(task.model),
-                           .broadcast = passed_.pass(task.broadcast),
-                           .own_model = task.own_model,
-                           .epochs = task.epochs,
-                           .measure = task.measure,
-                           .memory = memory},
-                          until(within));
+    return clients_.train(ask_for(task, group, memory), until(within));
+  }
+
+  Result<ChainKeyReply> chain_key(ClientId client, std::uint32_t round, GroupId group,
+                                  std::chrono::milliseconds within) override {
+    return clients_.chain_key(client, group, round, until(within));
+  }
+
+  Result<TrainAnswer> train_in_chain(const TrainTask& task, GroupId group, const Memory& memory,
+                                     const ChainVisit& visit, std::chrono::milliseconds within) override {
+    RemoteClients::TrainAsk ask = ask_for(task, group, memory);
+    ask.chain = visit;
+    return clients_.train(ask, until(within));
+  }
+
+  Result<SummedAnswer> sum(SumPhase phase, SumAsk ask, GroupId group, const Memory& memory,
+                           std::chrono::milliseconds within) override {
+    return clients_.sum({phase, ask.attempt, ask.message, ask_for(ask.task, group, memory)}, until(within));
   }
 
   Result<ProfileReply> profile(const ProfileTask& task, const std::optional<Memory>& memory,
@@ -90,19 +97,34 @@ class Relay final : public Workplace {
                              until(within));
   }
 
-  Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task, std::span<const Memory> memories,
+  Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task, const GroupMembers& members,
                                   std::chrono::milliseconds within) override {
     SharedVectors shared(clients_);
     shared.add(call.models[0]);
     shared.add(call.broadcast);
     StateBook book;
-    for (std::size_t i = 0; i < task.members.size(); ++i) book.begin(task.members[i], memories[i]);
+    for (std::size_t i = 0; i < task.members.size(); ++i) book.begin(task.members[i], members.memories[i]);
     const std::size_t visits = trainer_->in_sequence() ? task.members.size() * trainer_->visits() : 0;
-    GroupLink link(clients_, book, shared, {task.group, until(within), visits, task.enough});
+    SumHost sums{.run = clients_.figures().run, .attempt = members.attempt, .verifier = verifier_.get()};
+    if (!members.names.empty()) {
+      sums.name_of = [&](ClientId client) {
+        return members.names[static_cast<std::size_t>(std::ranges::find(task.members, client) - task.members.begin())];
+      };
+    }
+    GroupLink link(clients_, book, shared,
+                   {.group = task.group,
+                    .deadline = until(within),
+                    .visits = visits,
+                    .enough = task.enough,
+                    .sums = std::move(sums),
+                    .sums_expected = trainer_->visits()});
     GroupAnswer answer;
     MUSTER_ASSIGN(answer.update, trainer_->train(call, task, link, {}));
     for (const MemberReport& report : answer.update.members) {
       answer.bases.push_back(book.memory_of(report.client).basis);
+    }
+    for (const Dropped& dropped : answer.update.dropped) {
+      answer.dropped_bases.push_back(book.memory_of(dropped.client).basis);
     }
     return answer;
   }
@@ -112,15 +134,30 @@ class Relay final : public Workplace {
   }
 
  private:
+  RemoteClients::TrainAsk ask_for(const TrainTask& task, GroupId group, const Memory& memory) {
+    return {.client = task.client,
+            .group = group,
+            .round = task.round,
+            .part = task.part,
+            .model = passed_.pass(task.model),
+            .broadcast = passed_.pass(task.broadcast),
+            .own_model = task.own_model,
+            .epochs = task.epochs,
+            .measure = task.measure,
+            .memory = memory};
+  }
+
   RemoteClients& clients_;
   std::unique_ptr<GroupTrainer> trainer_;
+  std::shared_ptr<const MemberVerifier> verifier_;
   PassedOn passed_;
 };
 
 }  // namespace
 
-std::shared_ptr<Workplace> make_relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer) {
-  return std::make_shared<Relay>(clients, std::move(trainer));
+std::shared_ptr<Workplace> make_relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer,
+                                      std::shared_ptr<const MemberVerifier> verifier) {
+  return std::make_shared<Relay>(clients, std::move(trainer), std::move(verifier));
 }
 
 }  // namespace muster

@@ -9,7 +9,8 @@
 
 namespace muster {
 
-// `clients` is borrowed; `trainer` is the recipe's.
-[[nodiscard]] std::shared_ptr<Workplace> make_relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer);
+// `clients` is borrowed; `trainer` is the recipe's. `verifier`: of the members of secure sums.
+[[nodiscard]] std::shared_ptr<Workplace> make_relay(RemoteClients& clients, std::unique_ptr<GroupTrainer> trainer,
+                                                    std::shared_ptr<const MemberVerifier> verifier);
 
 }  // namespace muster

@@ -129,7 +129,8 @@ void RemoteClients::withdraw(std::uint32_t round, GroupId group, std::optional<C
   const std::lock_guard lock(mutex_);
   for (const auto& [number, pending] : pending_) {
     const v1::TaskId& id = pending->ask.id();
-    if (!pending->ask.has_train() || id.round() != round || id.group() != group.value) continue;
+    if ((!pending->ask.has_train() && !pending->ask.has_sum()) || id.round() != round || id.group() != group.value)
+      continue;
     if (client && id.client() != client->value) continue;
     pending->unwanted = kLateReason;
     pending->answered.notify_all();

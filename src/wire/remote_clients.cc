@@ -23,8 +23,8 @@ std::string RemoteClients::shown(const v1::Client& client) {
   return client.has_name() ? client.name() : fmt::format("client {}", client.simulated());
 }
 
-std::shared_ptr<ChannelUser> RemoteClients::attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
-                                                   Allowed allowed) {
+std::shared_ptr<PeerUser> RemoteClients::attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
+                                                Allowed allowed) {
   auto peer = std::make_shared<Peer>(*this, std::move(channel), std::move(name), edge, std::move(allowed));
   const std::lock_guard lock(mutex_);
   peers_.insert(peer);

@@ -39,6 +39,13 @@ struct WireEvents {
   TaskLog* log = nullptr;  // borrowed; null: nobody wants to know
 };
 
+// Whom the frames of a peer are for, and who can send it away: refuse() tells it why, closes its channel, and says so
+// here. `again`: it may dial again.
+class PeerUser : public ChannelUser {
+ public:
+  virtual void refuse(const std::string& reason, bool again) = 0;
+};
+
 class RemoteClients {
  public:
   // Which clients those of a Hello (or of a Presence) are; none: that is not known yet, and they wait until
@@ -55,8 +62,8 @@ class RemoteClients {
   // A peer that has dialled; `name`: for people. `edge`: it may speak for any client and host groups; else `allowed`
   // says for whom it may speak.
   using Allowed = std::function<bool(const v1::Client&)>;
-  [[nodiscard]] std::shared_ptr<ChannelUser> attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
-                                                    Allowed allowed);
+  [[nodiscard]] std::shared_ptr<PeerUser> attach(std::shared_ptr<Channel> channel, std::string name, bool edge,
+                                                 Allowed allowed);
 
   // How clients with data of their own read them: the answer to a Hello without data sheets. Those that said theirs
   // before it was known are told now; who has read otherwise is to come again. None: nobody brings data.
@@ -122,8 +129,21 @@ class RemoteClients {
     bool measure = false;
     Memory memory;
     EnoughPtr enough = {};
+    std::optional<ChainVisit> chain = {};  // of a chain whose models travel sealed; `model` may be
   };
   [[nodiscard]] TrainAnswer train(const TrainAsk& ask, WireTime deadline);
+
+  // One phase of a secure sum, to one of its members; `work`: what it trains in phase input, else who is meant.
+  struct SumPhaseAsk {
+    SumPhase phase = SumPhase::kKeys;
+    std::uint64_t attempt = 0;
+    std::span<const std::byte> said;
+    TrainAsk work;
+  };
+  [[nodiscard]] SummedAnswer sum(const SumPhaseAsk& ask, WireTime deadline);
+
+  // A member's key for the chain of this group in this round.
+  [[nodiscard]] ChainKeyReply chain_key(ClientId client, GroupId group, std::uint32_t round, WireTime deadline);
 
   struct ProfileAsk {
     ClientId client;
@@ -158,6 +178,8 @@ class RemoteClients {
     std::vector<Memory> memories;
     std::uint32_t enough = 0;  // of the members
     std::size_t parameters = 0;
+    std::uint64_t attempt = 0;  // see Workplace::GroupMembers
+    std::vector<std::string> names = {};
   };
   // Precondition: share_an_edge(members) held a moment ago.
   [[nodiscard]] GroupAnswer train_group(const GroupAsk& ask, WireTime deadline);

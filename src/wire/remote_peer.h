@@ -11,14 +11,14 @@ namespace muster {
 inline constexpr std::uint32_t kReplyVectors = 4;
 
 // One that has dialled. All but the channel and what is const is guarded by RemoteClients::mutex_.
-class RemoteClients::Peer final : public ChannelUser, public std::enable_shared_from_this<Peer> {
+class RemoteClients::Peer final : public PeerUser, public std::enable_shared_from_this<Peer> {
  public:
   Peer(RemoteClients& owner, std::shared_ptr<Channel> channel, std::string name, bool edge, Allowed allowed);
 
   void received(v1::Frame frame) override;
   void closed(const std::string& why) override { owner_.leave(*this, why); }
   // With the owner's lock not held.
-  void refuse(const std::string& reason, bool again);
+  void refuse(const std::string& reason, bool again) override;
 
   RemoteClients& owner_;
   std::shared_ptr<Channel> channel_;

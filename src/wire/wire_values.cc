@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "data/shown_text.h"
@@ -9,6 +10,8 @@
 
 namespace muster {
 namespace {
+
+constexpr auto kSumPhases = static_cast<std::uint32_t>(SumPhase::kDone);
 
 constexpr std::array kReasons{
     std::pair{DropReason::kFault, v1::DROP_REASON_FAULT},
@@ -18,6 +21,8 @@ constexpr std::array kReasons{
     std::pair{DropReason::kUnreachable, v1::DROP_REASON_UNREACHABLE},
     std::pair{DropReason::kMalformed, v1::DROP_REASON_MALFORMED},
     std::pair{DropReason::kNotNeeded, v1::DROP_REASON_NOT_NEEDED},
+    std::pair{DropReason::kAbandoned, v1::DROP_REASON_ABANDONED},
+    std::pair{DropReason::kRefused, v1::DROP_REASON_REFUSED},
 };
 
 void put(const Dropped& dropped, v1::Dropped& out) {
@@ -58,9 +63,111 @@ bool take(std::uint64_t number, ChunkReader& vectors, std::vector<float>& values
   return came.has_value();
 }
 
+constexpr std::size_t kMostNameBytes = 64;  // as in certificates
+
+template <std::size_t kSize>
+bool take(const std::string& in, std::array<std::uint8_t, kSize>& out) {
+  if (in.size() != kSize) return false;
+  std::ranges::copy(in, out.begin());
+  return true;
+}
+
+void put(const ChainKey& key, v1::ChainKey& out) {
+  out.set_client(key.client.value);
+  out.set_name(key.name);
+  out.set_key(key.key.data(), key.key.size());
+  out.set_credential(key.credential);
+  out.set_signature(key.signature);
+}
+
+bool take(const v1::ChainKey& in, ChainKey& key) {
+  if (in.credential().size() > kMostCredentialBytes || in.signature().size() > kMostSignatureBytes ||
+      in.name().size() > kMostNameBytes) {
+    return false;
+  }
+  key.client = {in.client()};
+  key.name = in.name();
+  key.credential = in.credential();
+  key.signature = in.signature();
+  return take(in.key(), key.key);
+}
+
+void put(const SealedHead& head, v1::SealedHead& out) {
+  out.set_sender(head.sender.value);
+  out.set_part(head.part);
+  out.set_salt(head.salt.data(), head.salt.size());
+  for (const WrappedKey& key : head.keys) {
+    v1::WrappedKey& one = *out.add_keys();
+    one.set_reader(key.reader.value);
+    one.set_key(key.bytes.data(), key.bytes.size());
+  }
+}
+
+bool take(const v1::SealedHead& in, SealedHead& head) {
+  if (in.keys_size() > static_cast<int>(kMostReaders) + 1) return false;
+  head.sender = {in.sender()};
+  head.part = in.part();
+  for (const v1::WrappedKey& one : in.keys()) {
+    head.keys.push_back({.reader = {one.reader()}});
+    if (!take(one.key(), head.keys.back().bytes)) return false;
+  }
+  return take(in.salt(), head.salt);
+}
+
 // Why there is no answer of the wanted kind.
 Dropped without_answer(const v1::Reply& in, ClientId client) {
   return {client, in.has_dropped() ? take(in.dropped().reason()) : DropReason::kMalformed};
+}
+
+void put_trained(LocalUpdate update, bool remembers, VectorNumbers& numbers, OutgoingReply& out, v1::Trained& trained) {
+  trained.set_model(add(std::move(update.model), numbers, out));
+  trained.set_payload(add(std::move(update.payload), numbers, out));
+  trained.set_samples(update.samples);
+  trained.set_steps(update.steps);
+  trained.set_samples_trained(update.samples_trained);
+  trained.set_loss(update.loss);
+  if (update.loss_after) trained.set_loss_after(*update.loss_after);
+  trained.set_remembers(remembers);
+  trained.set_own_model(update.own_model);
+}
+
+// Nothing if it names vectors that are not there.
+std::optional<LocalUpdate> take_trained(const v1::Trained& trained, ClientId client, ChunkReader& vectors) {
+  LocalUpdate update{.client = client,
+                     .samples = trained.samples(),
+                     .steps = trained.steps(),
+                     .samples_trained = trained.samples_trained(),
+                     .loss = trained.loss()};
+  if (trained.has_loss_after()) update.loss_after = trained.loss_after();
+  update.own_model = trained.own_model();
+  if (!take(trained.model(), vectors, update.model) || !take(trained.payload(), vectors, update.payload)) {
+    return std::nullopt;
+  }
+  return update;
+}
+
+void put(const SumFigures& figures, v1::SumFigures& out) {
+  out.set_sums(figures.sums);
+  out.set_abandoned(figures.abandoned);
+  out.set_bytes_up(figures.bytes_up);
+  out.set_bytes_down(figures.bytes_down);
+  for (const LostMember& lost : figures.lost) {
+    v1::LostMember& one = *out.add_lost();
+    one.set_client(lost.client.value);
+    one.set_phase(static_cast<std::uint32_t>(lost.phase));
+  }
+}
+
+SumFigures take(const v1::SumFigures& in) {
+  SumFigures figures{.sums = in.sums(),
+                     .abandoned = in.abandoned(),
+                     .lost = {},
+                     .bytes_up = in.bytes_up(),
+                     .bytes_down = in.bytes_down()};
+  for (const v1::LostMember& one : in.lost()) {
+    figures.lost.push_back({{one.client()}, static_cast<SumPhase>(std::min(one.phase(), kSumPhases))});
+  }
+  return figures;
 }
 
 }  // namespace
@@ -89,35 +196,95 @@ std::string told_text(std::string_view text) {
   return shown_text(text.substr(0, kLongest)) + (text.size() > kLongest ? "..." : "");
 }
 
+std::vector<float> values_of_bytes(std::span<const std::byte> bytes) {
+  std::vector<float> values((bytes.size() + sizeof(float) - 1) / sizeof(float));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+std::optional<std::vector<std::byte>> bytes_of_values(std::span<const float> values, std::uint64_t size) {
+  const std::span<const std::byte> all = std::as_bytes(values);
+  if (size > all.size() || all.size() - size >= sizeof(float)) return std::nullopt;
+  return std::vector<std::byte>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
+}
+
 void put_answer(TrainAnswer answer, VectorNumbers& numbers, OutgoingReply& out) {
   auto* const update = std::get_if<LocalUpdate>(&answer.reply);
   if (!update) return put(std::get<Dropped>(answer.reply), *out.reply.mutable_dropped());
-  v1::Trained& trained = *out.reply.mutable_trained();
-  trained.set_model(add(std::move(update->model), numbers, out));
-  trained.set_payload(add(std::move(update->payload), numbers, out));
-  trained.set_samples(update->samples);
-  trained.set_steps(update->steps);
-  trained.set_samples_trained(update->samples_trained);
-  trained.set_loss(update->loss);
-  if (update->loss_after) trained.set_loss_after(*update->loss_after);
-  trained.set_remembers(answer.remembers);
-  trained.set_own_model(update->own_model);
+  put_trained(std::move(*update), answer.remembers, numbers, out, *out.reply.mutable_trained());
+  if (answer.sealed) put(*answer.sealed, *out.reply.mutable_trained()->mutable_sealed());
 }
 
 TrainAnswer take_train_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
   if (!in.has_trained()) return {without_answer(in, client)};
-  const v1::Trained& trained = in.trained();
-  LocalUpdate update{.client = client,
-                     .samples = trained.samples(),
-                     .steps = trained.steps(),
-                     .samples_trained = trained.samples_trained(),
-                     .loss = trained.loss()};
-  if (trained.has_loss_after()) update.loss_after = trained.loss_after();
-  update.own_model = trained.own_model();
-  if (!take(trained.model(), vectors, update.model) || !take(trained.payload(), vectors, update.payload)) {
+  std::optional<LocalUpdate> update = take_trained(in.trained(), client, vectors);
+  if (!update) return {Dropped{client, DropReason::kMalformed}};
+  TrainAnswer answer{std::move(*update), in.trained().remembers()};
+  if (in.trained().has_sealed() && !take(in.trained().sealed(), answer.sealed.emplace())) {
     return {Dropped{client, DropReason::kMalformed}};
   }
-  return {std::move(update), trained.remembers()};
+  return answer;
+}
+
+void put_answer(SummedAnswer answer, VectorNumbers& numbers, OutgoingReply& out) {
+  auto* const said = std::get_if<SumAnswer>(&answer.reply);
+  if (!said) return put(std::get<Dropped>(answer.reply), *out.reply.mutable_dropped());
+  v1::Summed& summed = *out.reply.mutable_summed();
+  summed.mutable_said()->set_size(said->message.size());
+  summed.mutable_said()->set_vector(add(values_of_bytes(said->message), numbers, out));
+  if (said->update.samples > 0) {
+    said->update.model.clear();  // it stays here
+    put_trained(std::move(said->update), answer.remembers, numbers, out, *summed.mutable_trained());
+  }
+}
+
+SummedAnswer take_summed_answer(const v1::Reply& in, ClientId client, ChunkReader& vectors) {
+  if (!in.has_summed()) return {without_answer(in, client)};
+  const v1::Summed& summed = in.summed();
+  std::vector<float> values;
+  if (!take(summed.said().vector(), vectors, values)) return {Dropped{client, DropReason::kMalformed}};
+  std::optional<std::vector<std::byte>> message = bytes_of_values(values, summed.said().size());
+  SumAnswer answer;
+  if (summed.has_trained() && message) {
+    std::optional<LocalUpdate> update = take_trained(summed.trained(), client, vectors);
+    if (!update) return {Dropped{client, DropReason::kMalformed}};
+    answer.update = std::move(*update);
+  }
+  if (!message) return {Dropped{client, DropReason::kMalformed}};
+  answer.message = std::move(*message);
+  return {std::move(answer), summed.trained().remembers()};
+}
+
+void put_answer(ChainKeyReply reply, OutgoingReply& out) {
+  const auto* const key = std::get_if<ChainKey>(&reply);
+  if (!key) return put(std::get<Dropped>(reply), *out.reply.mutable_dropped());
+  put(*key, *out.reply.mutable_chain_key());
+}
+
+ChainKeyReply take_chain_key_answer(const v1::Reply& in, ClientId client) {
+  ChainKey key;
+  if (!in.has_chain_key()) return without_answer(in, client);
+  if (!take(in.chain_key(), key) || key.client != client) return Dropped{client, DropReason::kMalformed};
+  return key;
+}
+
+void put(const ChainVisit& visit, v1::ChainVisit& out) {
+  for (const ChainKey& reader : visit.readers) put(reader, *out.add_readers());
+  if (visit.from) put(*visit.from, *out.mutable_from());
+  if (visit.sender) put(*visit.sender, *out.mutable_sender());
+  out.set_open(visit.open);
+}
+
+std::optional<ChainVisit> take_chain_visit(const v1::ChainVisit& in) {
+  ChainVisit visit{.open = in.open()};
+  if (in.readers_size() > static_cast<int>(kMostReaders) || in.has_from() != in.has_sender()) return std::nullopt;
+  for (const v1::ChainKey& reader : in.readers()) {
+    if (!take(reader, visit.readers.emplace_back())) return std::nullopt;
+  }
+  if (in.has_from() && !take(in.from(), visit.from.emplace())) return std::nullopt;
+  if (in.has_sender() && !take(in.sender(), visit.sender.emplace())) return std::nullopt;
+  if (visit.open && (!visit.from || !visit.readers.empty())) return std::nullopt;
+  return visit;
 }
 
 void put_answer(ProfileReply reply, VectorNumbers& numbers, OutgoingReply& out) {
@@ -199,7 +366,12 @@ void put_answer(GroupAnswer answer, VectorNumbers& numbers, OutgoingReply& out) 
     one.set_times_clipped(report.times_clipped);
     put(answer.bases[i], *one.mutable_basis());
   }
-  for (const Dropped& dropped : update.dropped) put(dropped, *trained.add_dropped());
+  for (std::size_t i = 0; i < update.dropped.size(); ++i) {
+    put(update.dropped[i], *trained.add_dropped());
+    if (i < answer.dropped_bases.size())
+      put(answer.dropped_bases[i], *trained.mutable_dropped()->rbegin()->mutable_basis());
+  }
+  if (update.secure.sums > 0) put(update.secure, *trained.mutable_secure());
   if (update.members.empty()) return;  // it carries no model
   trained.set_model(add(std::move(update.model), numbers, out));
   trained.set_payload(add(std::move(update.payload), numbers, out));
@@ -218,6 +390,7 @@ GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<cons
   const v1::GroupTrained& trained = in.group();
   answer.update.samples = trained.samples();
   answer.update.fell_back = trained.fell_back();
+  answer.update.secure = take(trained.secure());
   for (const v1::MemberReport& one : trained.members()) {
     answer.update.members.push_back(
         {.client = {one.client()},
@@ -235,6 +408,7 @@ GroupAnswer take_group_answer(const v1::Reply& in, GroupId group, std::span<cons
   }
   for (const v1::Dropped& one : trained.dropped()) {
     answer.update.dropped.push_back({{one.client()}, take(one.reason())});
+    answer.dropped_bases.push_back(take(one.basis()));
   }
   if (!take(trained.model(), vectors, answer.update.model) ||
       !take(trained.payload(), vectors, answer.update.payload)) {

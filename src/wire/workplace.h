@@ -23,9 +23,31 @@ class Workplace {
   [[nodiscard]] virtual Result<EvaluateReply> evaluate(const EvaluateTask& task, const std::optional<Memory>& memory,
                                                        std::chrono::milliseconds within) = 0;
   // Of edges: a whole group, each member with its memory.
+  struct GroupMembers {
+    std::span<const Memory> memories;
+    // Where they are summed securely: which try it is, and their names; none: they are known by their numbers.
+    std::uint64_t attempt = 0;
+    std::span<const std::string> names = {};
+  };
   [[nodiscard]] virtual Result<GroupAnswer> train_group(const RoundCall& call, const GroupTask& task,
-                                                        std::span<const Memory> memories,
+                                                        const GroupMembers& members,
                                                         std::chrono::milliseconds within) = 0;
+  // One phase of a secure sum. In phase input the client trains first, as by train(). By default nobody takes part.
+  [[nodiscard]] virtual Result<SummedAnswer> sum(SumPhase /*phase*/, SumAsk ask, GroupId /*group*/,
+                                                 const Memory& /*memory*/, std::chrono::milliseconds /*within*/) {
+    return SummedAnswer{Dropped{ask.task.client, DropReason::kMalformed}};
+  }
+  // Of chains whose models travel sealed: the member's key; and its visit, for which task.model is what came, sealed or
+  // not. A member may refuse both, and does unless it knows better.
+  [[nodiscard]] virtual Result<ChainKeyReply> chain_key(ClientId client, std::uint32_t /*round*/, GroupId /*group*/,
+                                                        std::chrono::milliseconds /*within*/) {
+    return ChainKeyReply{Dropped{client, DropReason::kMalformed}};
+  }
+  [[nodiscard]] virtual Result<TrainAnswer> train_in_chain(const TrainTask& task, GroupId /*group*/,
+                                                           const Memory& /*memory*/, const ChainVisit& /*visit*/,
+                                                           std::chrono::milliseconds /*within*/) {
+    return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
+  }
   // Training that goes on, of one client or of a whole group, is not waited for any more. Must not wait.
   virtual void withdraw(std::uint32_t /*round*/, GroupId /*group*/, std::optional<ClientId> /*client*/) {}
 };

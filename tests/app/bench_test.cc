@@ -2,13 +2,16 @@
 // promised fields.
 #include <nlohmann/json.hpp>
 
+#include "aggregate/member_merge.h"
 #include "app/bench_check.h"
 #include "app/bench_csv.h"
 #include "app/bench_scale.h"
+#include "app/bench_secure.h"
 #include "app/bench_store.h"
 #include "app/bench_train.h"
 #include "app/child_process.h"
 #include "process.h"
+#include "record/cost_file.h"
 
 namespace muster {
 namespace {
@@ -34,8 +37,53 @@ TEST(BenchStore, ChecksWhatItStoresAndStaysWithinItsLimits) {
   const auto cases =
       run_store_bench({.runs = 103, .rounds = 50, .recorded_rounds = 20, .pairs = 1, .say = [](const std::string&) {}});
   ASSERT_TRUE(cases.ok()) << cases.error().message;
-  ASSERT_EQ(cases->size(), 5u);
-  for (std::size_t i = 2; i < cases->size(); ++i) EXPECT_TRUE((*cases)[i].ok()) << (*cases)[i].name;
+  ASSERT_EQ(cases->size(), 6u);
+  for (std::size_t i = 3; i < cases->size(); ++i) EXPECT_TRUE((*cases)[i].ok()) << (*cases)[i].name;
+}
+
+SecureBenchOptions small_secure_bench() {
+  return {.members = 12,
+          .parameters = 3000,
+          .many = 60,
+          .many_parameters = 1000,
+          .neighbours = 20,
+          .judged = 20,
+          .group_sizes = {4, 6, 8, 10},
+          .model_sizes = {1000, 4000},
+          .epochs_of = {20, 60},
+          .seconds = 0.002,
+          .say = [](const std::string&) {}};
+}
+
+TEST(BenchSecure, ChecksItsSumsAndHasALimitForEach) {
+  const auto cases = run_secure_bench(small_secure_bench());
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  ASSERT_EQ(cases->size(), 6u);
+  for (const ScaleCase& c : *cases) {
+    EXPECT_GT(c.value, 0) << c.name;
+    EXPECT_GT(c.at_most, 0) << c.name;
+  }
+  // Every word is sent once; what is sent besides is the more, the smaller the model.
+  EXPECT_GT((*cases)[2].value, 1);
+  EXPECT_GT((*cases)[3].value, (*cases)[2].value);
+}
+
+TEST(BenchSecure, FitsEveryOperationThatACostCanBeAskedOf) {
+  const auto costs = measure_costs(small_secure_bench());
+  ASSERT_TRUE(costs.ok()) << costs.error().message;
+  for (const InGroupEntry& entry : in_group_choices()) {
+    if (entry.name == "samples-weighted" || entry.name == "uniform") continue;
+    const auto curve = operation_curve(*costs, entry.name, 2000);
+    ASSERT_TRUE(curve.ok()) << entry.name;
+    EXPECT_LE(curve->r2, 1) << entry.name;
+    EXPECT_GT(curve->at(10), 0) << entry.name;
+  }
+  EXPECT_GT(costs->epoch.linear, 0);
+  EXPECT_EQ(parse_cost_file(to_text(*costs)).value(), *costs);
+  EXPECT_EQ(paper_curves("secure-sum").size(), 4u);
+  EXPECT_EQ(paper_curves("flame").size(), 2u);
+  EXPECT_TRUE(paper_curves("median").empty());
+  EXPECT_EQ(paper_curves("secure-sum")[2].curve.quadratic, 0.01629675);
 }
 
 TEST(BenchCheck, AcceptsTheGradientAndRefusesAWrongOne) {

@@ -115,8 +115,7 @@ TEST_F(Cli, TheSummarySaysHowTheRunEnded) {
   EXPECT_THAT(summary({"--rounds", "1"}), HasSubstr(": 20 clients, 1 round done\n"));
   EXPECT_THAT(summary({"--rounds", "2"}),
               AllOf(HasSubstr(": 20 clients, all 2 rounds done\n  accuracy   last "), HasSubstr(" (round ")));
-  EXPECT_THAT(summary({"--set", "target-accuracy=0.01"}),
-              HasSubstr("stopped after round 1: target accuracy reached\n"));
+  EXPECT_THAT(summary({"--set", "target-accuracy=0.01"}), HasSubstr("stopped after round 1: target reached\n"));
   // Nothing was paid for, so there is no best.
   EXPECT_THAT(summary({"--set", "budget=1e-9"}),
               AllOf(HasSubstr("stopped after round 1: budget spent\n"), HasSubstr(" %  best -\n")));
@@ -214,8 +213,7 @@ TEST_F(Cli, ARunWithoutTestSamplesSaysThatNothingWasEvaluated) {
               "data.path=" + file("no-tests.csv", csv), "--set", "model.name=softmax"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("  accuracy   not evaluated: there are no test samples\n"));
-  EXPECT_TRUE(
-      finished.out.ends_with("  evaluated  nothing; test samples come from data.test-fraction or a split column\n"))
+  EXPECT_TRUE(finished.out.ends_with("  evaluated  nothing; test samples need data.test-fraction or a split column\n"))
       << finished.out;
 }
 

@@ -16,6 +16,15 @@ namespace muster {
 
 using Words = std::vector<std::string>;
 
+// The run below a folder of runs, once it has a recipe; "" before.
+inline std::string only_run(const std::filesystem::path& runs) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(runs, error)) {
+    if (std::filesystem::exists(entry.path() / "recipe.toml")) return entry.path().string();
+  }
+  return "";
+}
+
 class CommandLineTest : public testing::Test {
  protected:
   Finished muster(Words words) const {

@@ -100,6 +100,26 @@ TEST_F(Compare, TheSameLineAgainRunsNothingAndOnlyPrints) {
   EXPECT_EQ(folders(), 4u);
 }
 
+// A page of all runs and one of each, which say how to make it again.
+TEST_F(Compare, LeavesPages) {
+  const auto json = compared({"fedavg", "b c:fedprox", "--rounds", "2", "--seeds", "1,2"});
+  for (const auto& method : json["methods"]) {
+    for (const auto& run : method["runs"]) {
+      EXPECT_TRUE(std::filesystem::exists(runs() + "/" + run.get<std::string>() + "/report.html")) << run;
+    }
+  }
+  const std::string command = "muster compare fedavg 'b c:fedprox' --seeds 1,2 --set data.source=blobs";
+  EXPECT_THAT(json["command"], StartsWith(command));
+  std::vector<std::filesystem::path> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(runs())) {
+    if (entry.path().extension() == ".html") pages.push_back(entry.path());
+  }
+  ASSERT_EQ(pages.size(), 1u);
+  std::ifstream in(pages[0]);
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(page, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr(command), HasSubstr("Mean ± standard deviation")));
+}
+
 // Two runs without an end, stopped by the test.
 class CompareGoingOn : public Compare {
  protected:

@@ -48,6 +48,16 @@ global = "control-variate"
 [local]
 batch-size = 8
 )"));
+    secure_ = file("secure.toml", kHead + std::string(R"(
+[local]
+batch-size = 8
+momentum = 0.5
+keep-optimizer = true
+[training]
+group-rounds = 2
+[aggregation]
+in-group = "secure-sum"
+)"));
     impatient_ = file("lossy.toml", kHead + std::string(R"(
 [local]
 batch-size = 8
@@ -191,6 +201,7 @@ regroup-every = 3
 
   std::string with_states_;
   std::string plain_;
+  std::string secure_;
   std::string impatient_;
 };
 
@@ -214,6 +225,7 @@ TEST_F(FailPointRuns, EveryPointIsReached) {
         "summary.json"});
   want("cloud", {"append.before", "append.half", "append.after"}, {"rounds.jsonl", "groups.jsonl", "ledger.jsonl"});
   want("cloud", {"fsync.before", "fsync.after"}, {"ledger.jsonl"});
+  want("cloud", {"commit.before", "commit.after"}, {"store.sqlite"});
   want("client", replaced, {"-.state"});
   const Words down{"welcome", "chunk", "ask", "verdict", "forget", "finished"};
   const Words up{"hello", "chunk", "reply"};
@@ -267,6 +279,37 @@ TEST_F(FailPointRuns, EndAsTheirSimulation) {
     if (HasFailure()) break;
   }
   std::printf("%d runs, %d processes killed, at %zu points\n", runs, killed, points.size());
+}
+
+// Secure sums that are begun again, because whoever hosted them died. (A client that dies loses its secrets, and with
+// them its part in the sum.)
+TEST_F(FailPointRuns, WithSecureSumsEndAsTheirSimulation) {
+  const char* const asked = std::getenv("MUSTER_KILLS");
+  const int runs = asked ? std::max(1, std::atoi(asked) / 10) : 1;
+  Stream stream({.seed = seed_or(37), .purpose = Purpose::kTest});
+  const std::string wanted = signature_alone(secure_);
+  std::vector<Death> deck;
+  int killed = 0;
+  for (int run = 0; run < runs; ++run) {
+    std::vector<std::pair<std::string, std::string>> planned;
+    std::string shown;
+    while (planned.size() < 3) {
+      if (deck.empty()) deck = shuffled(trace(secure_), stream);
+      const Death death = deck.back();
+      deck.pop_back();
+      if (death.process != "cloud" && death.process != "edge") continue;
+      planned.emplace_back(death.process, drawn(death, stream));
+      shown += fmt::format("{} {}\n", planned.back().first, planned.back().second);
+    }
+    const Outcome outcome = run_with(secure_, planned);
+    killed += static_cast<int>(outcome.died.size());
+    ASSERT_EQ(outcome.status, 0) << shown << log("cloud");
+    EXPECT_EQ(signature_told(), wanted) << shown << log("cloud");
+    const Finished ledger = checked_ledger(true);
+    EXPECT_EQ(ledger.status, 0) << shown << ledger.out;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(killed, 0);
 }
 
 // A client that dies and does not come back costs its share of the rounds after it, and nothing else.

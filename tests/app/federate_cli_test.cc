@@ -1,4 +1,5 @@
 // `muster federate`, `cloud`, `edge` and `client`, as they are typed.
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/background_process.h"
@@ -66,13 +67,55 @@ TEST_F(Federate, OverTlsWithEdgesHasTheSignatureOfItsSimulation) {
   on_machines_of_their_own(kept, told["signature"]);
 }
 
+TEST_F(Federate, SecureSumsOverTlsHaveTheSignatureOfTheirSimulation) {
+  const Finished finished = muster({"federate",  "group-fel",
+                                    "--edges",   "1",
+                                    "--clients", "4",
+                                    "--rounds",  "2",
+                                    "--json",    "--quiet",
+                                    "--out",     (scratch_.path() / "runs").string(),
+                                    "--set",     "aggregation.in-group=secure-sum",
+                                    "--set",     "data.source=blobs",
+                                    "--set",     "data.clients=20",
+                                    "--set",     "data.samples-min=40",
+                                    "--set",     "data.samples-max=60"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto told = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(told["equal"], true);
+  std::ifstream rounds(std::filesystem::path(told["dir"].get<std::string>()) / "rounds.jsonl");
+  for (std::string line; std::getline(rounds, line);) {
+    const auto round = nlohmann::json::parse(line);
+    EXPECT_GT(round["secure"]["sums"], 0) << round;
+    EXPECT_EQ(round["secure"]["lost"].size(), 0u) << round;
+  }
+}
+
 TEST_F(Federate, TellsOfAllProcessesInOneLine) {
-  const Finished finished =
-      muster({"federate", "fedavg", "--clients", "2", "--rounds", "1", "--insecure", "--out",
-              (scratch_.path() / "runs").string(), "--set", "data.source=blobs", "--set", "data.clients=6", "--set",
-              "data.samples-min=40", "--set", "data.samples-max=60", "--set", "model.name=softmax"});
+  const std::string kept = (scratch_.path() / "kept").string();
+  const Finished finished = muster({"federate",
+                                    "fedavg",
+                                    "--clients",
+                                    "2",
+                                    "--rounds",
+                                    "1",
+                                    "--insecure",
+                                    "--keep",
+                                    kept,
+                                    "--out",
+                                    (scratch_.path() / "runs").string(),
+                                    "--set",
+                                    "data.source=blobs",
+                                    "--set",
+                                    "data.clients=6",
+                                    "--set",
+                                    "data.samples-min=40",
+                                    "--set",
+                                    "data.samples-max=60",
+                                    "--set",
+                                    "model.name=softmax"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("  6 of 6 clients here, 0 dropped  "));
+  EXPECT_THAT(finished.err, HasSubstr("sh " + kept + "/machines/commands.sh does the same on several machines"));
 }
 
 TEST_F(Federate, MistakesAreOneLine) {
@@ -84,9 +127,20 @@ TEST_F(Federate, MistakesAreOneLine) {
     expect_error({"cloud", "demo", "--listen", wrong, "--insecure"}, 2,
                  HasSubstr(std::string("--listen: ") + wrong + ", want host:port with a port from 0 to 65535"));
   }
+  // More clients than can ever come, of a partition and with data of their own.
+  expect_error({"cloud", "demo", "--listen", "127.0.0.1:0", "--insecure", "--quiet", "--set",
+                "deployment.wait-clients=41", "--set", "data.clients=40", "--out", scratch_.path().string()},
+               2,
+               HasSubstr("deployment.wait-clients: 41, but 40 clients are to be there in the first round; want a count "
+                         "from 1 to 40, or a share in (0, 1]"));
+  expect_error({"cloud", "fedavg", "--listen", "127.0.0.1:0", "--insecure", "--quiet", "--set", "data.source=csv",
+                "--set", "data.clients=6", "--set", "newcomers.round=3", "--set", "newcomers.clients=2", "--set",
+                "deployment.wait-clients=5", "--out", scratch_.path().string()},
+               2, HasSubstr("deployment.wait-clients: 5, but 4 clients are to be there in the first round"));
   expect_error({"client", "--to", "127.0.0.1:0", "--clients", "0-3", "--insecure"}, 2,
                HasSubstr("a port from 1 to 65535"));
-  expect_error({"client", "--to", "127.0.0.1:1", "--insecure"}, 2, HasSubstr("--data: missing; this client's own CSV or npz (or --clients"));
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure"}, 2,
+               HasSubstr("--data: missing; this client's own CSV or npz (or --clients"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "9-3", "--insecure"}, 2, HasSubstr("9-3"));
   expect_error({"client", "--to", "127.0.0.1:1", "--clients", "0-3", "--insecure", "--patience", "0.1", "--quiet"}, 1,
                HasSubstr("127.0.0.1:1 cannot be reached"));

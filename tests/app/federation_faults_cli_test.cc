@@ -176,6 +176,33 @@ TEST_F(FederationFaults, AThirdOfTheClientsIsStoppedAndBackInTime) {
   EXPECT_EQ(processes_.at("client-1").wait(10).value_or(0), 0) << content("client-1.log");
 }
 
+// For longer than they are patient, while the cloud is away: it is not they who looked for it in vain.
+TEST_F(FederationFaults, AnEdgeAndAClientThatWereStoppedForLongerThanTheirPatience) {
+  const Words patience{"--patience", "5"};
+  start_cloud();
+  const std::string cloud = announced("address");
+  start("edge-north",
+        {"edge", "--cloud", cloud, "--listen", "127.0.0.1:0", "--announce", at("edge").string(), "--patience", "5"});
+  const std::string edge = announced("edge");
+  for (int i = 0; i < 3; ++i) start_client(i, i == 0 ? cloud : edge + "," + cloud, i < 2 ? patience : Words{});
+  wait_for_round(2);
+  signal("cloud-main", SIGKILL);
+  for (const char* const name : {"edge-north", "client-0"}) {
+    wait_until_said(name, "is lost", 20);
+    signal(name, SIGSTOP);
+  }
+  signal("client-1", SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::duration<double>(long_version() ? 20 : 5.5));
+  const Words stopped{"edge-north", "client-0", "client-1"};
+  for (const std::string& name : stopped) signal(name, SIGCONT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));  // and dial in vain once more
+  for (const std::string& name : stopped)
+    ASSERT_EQ(processes_.at(name).wait(0), std::nullopt) << content(name + ".log");
+  start("cloud-main", {"cloud", "--resume", only_run(at("runs")), "--listen", cloud, "--json"});
+  expect_the_simulations_end();
+  for (const std::string& name : stopped) EXPECT_EQ(processes_.at(name).wait(20), 0) << content(name + ".log");
+}
+
 TEST_F(FederationFaults, AThirdOfTheClientsIsStoppedForGood) {
   start_cloud({"--set", "deployment.round-deadline-s=1.5", "--rounds", "4"});
   const std::string cloud = announced("address");

@@ -69,14 +69,7 @@ class KilledFederation : public CommandLineTest {
     processes_.insert_or_assign(name, std::move(started).value());
   }
 
-  // Where the run is, once it has a recipe; "" before.
-  [[nodiscard]] std::string run_folder() const {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(at("runs"), error)) {
-      if (std::filesystem::exists(entry.path() / "recipe.toml")) return entry.path().string();
-    }
-    return "";
-  }
+  [[nodiscard]] std::string run_folder() const { return only_run(at("runs")); }
 
   std::string log(const std::string& name) const {
     std::ifstream in(at(name + ".log"));

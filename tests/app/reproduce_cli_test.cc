@@ -49,9 +49,9 @@ TEST_F(Reproduce, ListsTargetsWithTheirTimes) {
   const Finished finished = muster({"reproduce"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, AllOf(HasSubstr("fedgsp:table1"), HasSubstr("smoke"), HasSubstr(" min")));
-  const auto json = nlohmann::json::parse(muster({"reproduce", "--json"}).out);
-  EXPECT_EQ(json["targets"].size(), target_names().size());
-  EXPECT_GT(json["targets"][0]["minutes"]["small"], 0);
+  const auto told = nlohmann::json::parse(muster({"reproduce", "--json"}).out);
+  EXPECT_EQ(told["targets"].size(), target_names().size());
+  EXPECT_GT(told["targets"][0]["minutes"]["small"], 0);
 }
 
 TEST_F(Reproduce, RefusesWhatItDoesNotKnow) {

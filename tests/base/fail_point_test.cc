@@ -59,7 +59,7 @@ TEST_F(FailPoints, AWrongOneIsAnErrorThatNamesTheRightOnes) {
   EXPECT_THAT(message("write.before@x:1:sleep"), HasSubstr("kill or stop"));
   const std::vector<std::string> names = fail_point_names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(FailPoint::kAfterReceive) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(FailPoint::kAfterCommit) + 1);
 }
 
 // Whatever a write is killed at, the file is as it was before, or whole.

@@ -157,6 +157,15 @@ TEST_F(File, ReadingNamesThePathAndTheReason) {
   EXPECT_EQ(folder.error().message, folder_.string() + ": is a folder, want a file");
 }
 
+TEST_F(File, WhatCanBeMadeAgainIsWholeToo) {
+  const auto path = scratch_.path() / "page.html";
+  ASSERT_TRUE(write_derived_file(path, "first").ok());
+  ASSERT_TRUE(write_derived_file(path, "second").ok());
+  EXPECT_EQ(read_file(path).value(), std::vector<std::uint8_t>({'s', 'e', 'c', 'o', 'n', 'd'}));
+  EXPECT_FALSE(write_derived_file(scratch_.path() / "none" / "page.html", "x").ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_.path()), {}), 1);
+}
+
 TEST_F(File, WritesAndReplaces) {
   const fs::path path = folder_ / "out";
   ASSERT_TRUE(write_file(path, "first").ok());

@@ -16,8 +16,9 @@ TEST(ShownText, EscapesWhatWouldBreakALine) {
   EXPECT_EQ(shown_text(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(shown_text("\xc2\x9b"
                        "2J"),
-            "\\xc2\\x9b2J");                                       // a control sequence in one character
-  EXPECT_EQ(shown_text("\xe2\x80\xaegnp"), "\\xe2\\x80\\xaegnp");  // writes backwards
+            "\\xc2\\x9b2J");                                                   // a control sequence in one character
+  EXPECT_EQ(shown_text("\xe2\x80\xaegnp"), "\\xe2\\x80\\xaegnp");              // writes backwards
+  EXPECT_EQ(shown_text("\xe2\x80\x8f\xd8\x9c"), "\\xe2\\x80\\x8f\\xd8\\x9c");  // marks of a direction
 }
 
 TEST(ShownText, EscapesBytesThatAreNotUtf8) {

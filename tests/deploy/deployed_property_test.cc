@@ -40,8 +40,18 @@ class DeployedProperty : public SimulationTest {
     return recipe ? simulate(*recipe, wanted) : resume(run, {}, wanted);
   }
 
-  void check(std::uint32_t number) {
-    const Settings settings = RandomComposition(6000 + number, /*deployed=*/true).draw();
+  void check(std::uint32_t number) { check(number, RandomComposition(6000 + number).draw()); }
+
+  // Those that go with secure sums.
+  void check_secure(std::uint32_t number) {
+    Settings settings = RandomComposition(9000 + number).draw();
+    std::erase_if(settings, [](const std::string& one) { return one.starts_with("aggregation.in-group="); });
+    settings.emplace_back("aggregation.in-group=secure-sum");
+    if (number % 2 == 0) settings.emplace_back("secure.neighbours=4");
+    if (check_settings(settings)) check(number, settings);
+  }
+
+  void check(std::uint32_t number, const Settings& settings) {
     const Recipe recipe = recipe_of({settings});
     SCOPED_TRACE(described(number, settings));
 
@@ -75,7 +85,7 @@ class DeployedProperty : public SimulationTest {
 
   // More clients are asked than needed, by edges and by the cloud.
   void check_over_selection(std::uint32_t number) {
-    const Settings settings = RandomComposition(7000 + number, /*deployed=*/true).draw();
+    const Settings settings = RandomComposition(7000 + number).draw();
     const Recipe recipe = recipe_of({settings});
     // The checker recomputes means, and nothing that leaves answers out.
     if (find_merge_rule(recipe.aggregation.in_group) || find_merge_rule(recipe.aggregation.global)) return;
@@ -120,7 +130,7 @@ class DeployedProperty : public SimulationTest {
 
   // Clients with a table each instead of the composition's own data.
   void check_own_data(std::uint32_t number) {
-    Settings settings = RandomComposition(8000 + number, /*deployed=*/true).draw();
+    Settings settings = RandomComposition(8000 + number).draw();
     std::erase_if(settings, [](const std::string& one) {
       return one.starts_with("data.") || one.starts_with("evaluation.on") || one.starts_with("newcomers.");
     });
@@ -173,7 +183,7 @@ class DeployedProperty : public SimulationTest {
   void check_many(const std::function<void(std::uint32_t)>& check_one, std::uint32_t by_default) {
     const std::uint32_t first = number_from_environment("MUSTER_COMPOSITION", 0);
     const std::uint32_t count = number_from_environment("MUSTER_COMPOSITIONS", by_default);
-    for (std::uint32_t number = first; compared_ < count && number < first + 20 * count && !HasFailure(); ++number) {
+    for (std::uint32_t number = first; compared_ < count && number < first + 60 * count && !HasFailure(); ++number) {
       check_one(number);
     }
     EXPECT_EQ(compared_, count);
@@ -185,6 +195,10 @@ class DeployedProperty : public SimulationTest {
 
 TEST_F(DeployedProperty, HoldsForRandomCompositions) {
   check_many([this](std::uint32_t number) { check(number); }, 5);
+}
+
+TEST_F(DeployedProperty, HoldsForSecureSums) {
+  check_many([this](std::uint32_t number) { check_secure(number); }, 3);
 }
 
 TEST_F(DeployedProperty, OverSelectionLeavesALedgerThatAddsUp) {

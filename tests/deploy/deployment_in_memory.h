@@ -8,6 +8,7 @@
 #include "deploy/client_run.h"
 #include "deploy/cloud_run.h"
 #include "deploy/edge_in_memory.h"
+#include "deploy/member_certificate.h"
 #include "deploy/run_ledger.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
@@ -24,6 +25,8 @@ struct DeploymentShape {
   MemoryLine::Tap edge_tap = {};   // of the lines from edges to the cloud
   MemoryLine::Mangle mangle = {};  // of all lines
   RunLedger* ledger = nullptr;
+  // What the cloud hosts groups with, in place of the recipe's.
+  std::function<std::unique_ptr<GroupTrainer>(std::unique_ptr<GroupTrainer>)> host = {};
 };
 
 class DeploymentInMemory {
@@ -60,7 +63,9 @@ class DeploymentInMemory {
     MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
     MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,
                   make_group_trainer(recipe.training, recipe.aggregation, recipe.dp, recipe.seed));
+    if (shape_.host) trainer = shape_.host(std::move(trainer));
     shape_.federation.keeps_parts = keeps_parts_in_clients(recipe);
+    shape_.federation.verifier = make_member_verifier({}, recipe.seed);
     return std::unique_ptr<Federation>(std::make_unique<EdgeFederation>(
         std::move(here), std::move(profile), std::move(trainer), *cloud_, shape_.federation));
   }
@@ -68,6 +73,15 @@ class DeploymentInMemory {
   // A new line for the process, in place of the one it had.
   void connect(std::uint32_t process) {
     const std::lock_guard lock(mutex_);
+    connect_again(process);
+  }
+
+  // The process dies, and another one takes its place.
+  void restart(std::uint32_t process) {
+    const std::lock_guard lock(mutex_);
+    lines_[process].reset();
+    answerers_[process].reset();
+    answerers_[process] = std::make_unique<Answerer>(client_answers(options_[process]));
     connect_again(process);
   }
 

@@ -16,7 +16,7 @@ struct EdgeInMemory {
         mangle(std::move(between)),
         clients(edge_admission(),
                 WireEvents{.presence = [this](const auto& came, const auto& went) { up->presence(came, went); }}),
-        up(std::make_unique<Answerer>(edge_answers(clients, {}))) {
+        up(std::make_unique<Answerer>(edge_answers(clients, {}, {}))) {
     connect();
   }
   void connect() {

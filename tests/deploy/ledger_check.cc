@@ -55,6 +55,7 @@ struct OpenAsk {
   std::string kind;
   TaskKey key;
   std::vector<std::uint64_t> members;  // of a group
+  std::string phase;                   // of a secure sum
 };
 
 // An answer that was used in the round that is being made.
@@ -65,6 +66,7 @@ struct UsedAnswer {
   std::string model;
   bool by_edge = false;
   bool merged = false;
+  bool summed = false;  // what it sent is in a secure sum, and nobody has it
 };
 
 struct MergedGroup {
@@ -152,8 +154,9 @@ class Checker {
     run_ = run;
     incarnation_ = incarnation;
     ++found_.incarnations;
+    sealed_ = line.value("relay", "plain") == "sealed";
     parallel_ = line.at("training") == "parallel" && line.at("group_rounds") == 1;
-    in_group_by_samples_ = line.at("in_group") == "samples-weighted";
+    in_group_ = line.at("in_group");
     global_ = line.at("global");
     quorum_ = line.at("quorum");
     going_ = false;
@@ -189,12 +192,12 @@ class Checker {
 
   void ask(const Json& line) {
     const std::uint64_t number = line.at("number");
-    OpenAsk asked{line.at("kind"), key_of(line), {}};
+    OpenAsk asked{line.at("kind"), key_of(line), {}, line.value("phase", "")};
     if (number <= last_number_) fault("ask " + std::to_string(number) + " does not rise");
     last_number_ = std::max(last_number_, number);
     if (asked.kind == "group") asked.members = line.at("asked").get<std::vector<std::uint64_t>>();
-    if (asked.kind == "train") asked.members = {asked.key.client};
-    if (asked.kind == "train" || asked.kind == "group") {
+    if (asked.kind == "train" || asked.kind == "sum") asked.members = {asked.key.client};
+    if (!asked.members.empty()) {
       if (asked.key.round != now())
         fault("a gap: round " + std::to_string(asked.key.round) + " is asked for, want " + std::to_string(now()));
       for (const std::uint64_t client : asked.members) put_in_group(client, asked.key.group);
@@ -227,7 +230,7 @@ class Checker {
     if (!(key_of(line) == asked.key)) fault("an answer to ask " + std::to_string(number) + " for another task");
     if (!line.at("used").get<bool>()) return;
     ++found_.answers;
-    if (asked.kind != "train" && asked.kind != "group") return;
+    if (asked.members.empty() || (asked.kind == "sum" && asked.phase != "input")) return;
     if (asked.key.round != now()) {
       return fault("a stale answer: of round " + std::to_string(asked.key.round) + ", while " + std::to_string(now()) +
                    " is being made");
@@ -236,7 +239,8 @@ class Checker {
                     .group = asked.key.group,
                     .samples = line.at("samples"),
                     .model = line.value("model", ""),
-                    .by_edge = asked.kind == "group"};
+                    .by_edge = asked.kind == "group",
+                    .summed = asked.kind == "sum"};
     if (!used.by_edge) return use(asked.key.client, asked.key.part, std::move(used));
     for (const Json& member : line.at("members")) {
       UsedAnswer own = used;
@@ -295,7 +299,9 @@ class Checker {
       used->second.merged = true;
       const std::string& why = group.dropped.back().second;
       const bool left_out = quorum_ > 0 && group.members.empty();
-      if (why != "non-finite" && why != "malformed" && !left_out) {
+      // Of a secure sum that was abandoned nothing is left, also of those who had answered.
+      const bool abandoned = used->second.summed && (group.members.empty() || !parallel_);
+      if (why != "non-finite" && why != "malformed" && !left_out && !abandoned && !(sealed_ && why == "unreachable")) {
         fault(of_round(now()) + "the acknowledged answer of client " + std::to_string(client) + " is lost: " + why);
       }
     }
@@ -347,14 +353,17 @@ class Checker {
 
   // The values that were sent with an answer, if they are those that the ledger tells of.
   std::optional<std::vector<float>> vector_of(const UsedAnswer& used) {
-    const std::filesystem::path path =
-        question_.vectors / (std::to_string(incarnation_) + "-" + std::to_string(used.number) + ".f32");
+    return vector_in(std::to_string(used.number), used.model);
+  }
+
+  std::optional<std::vector<float>> vector_in(const std::string& name, const std::string& hash) {
+    const std::filesystem::path path = question_.vectors / (std::to_string(incarnation_) + "-" + name + ".f32");
     std::ifstream in(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     std::vector<float> values(bytes.size() / sizeof(float));
     std::copy(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(values.size() * sizeof(float)),
               reinterpret_cast<char*>(values.data()));
-    if (!in || values.empty() || hash_of(values) != used.model) {
+    if (!in || values.empty() || hash_of(values) != hash) {
       fault(of_round(now()) + path.filename().string() + " is not what was answered");
       return std::nullopt;
     }
@@ -362,13 +371,16 @@ class Checker {
   }
 
   std::optional<std::vector<float>> model_of(const MergedGroup& group) {
+    if (in_group_ == "secure-sum") {  // what it came to: nobody has what it was added up from
+      return vector_in("round-" + std::to_string(now()) + "-group-" + std::to_string(group.group), group.model);
+    }
     DoubleMean mean;
     for (const auto& [client, samples] : group.members) {
       const auto used = used_.find(client);
       if (used == used_.end()) return std::nullopt;
       const auto values = vector_of(used->second);
       if (!values || used->second.by_edge) return values;
-      mean.add(*values, in_group_by_samples_ ? static_cast<double>(samples) : 1.0);
+      mean.add(*values, in_group_ == "samples-weighted" ? static_cast<double>(samples) : 1.0);
     }
     return mean.mean();
   }
@@ -448,7 +460,8 @@ class Checker {
   std::string run_;
   std::uint64_t incarnation_ = 0;
   bool parallel_ = false;
-  bool in_group_by_samples_ = false;
+  bool sealed_ = false;  // models that only clients can read may be lost with them
+  std::string in_group_;
   std::string global_;
   double quorum_ = 0;
   bool going_ = false;

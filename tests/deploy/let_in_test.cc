@@ -20,7 +20,11 @@ class LetIn : public testing::Test {
   void SetUp() override {
     if (kThreadSanitizer) GTEST_SKIP() << "over sockets: it reports falsely of Debian's libgrpc, and may never end";
     ASSERT_TRUE(make_authority(pki(), {}, utc_now()).ok());
-    auto security = load_security(issue({.role = Role::kCloud, .name = "cloud"}), false, Role::kCloud, {});
+    const auto say = [this](const WireNote& note) {
+      const std::lock_guard lock(mutex_);
+      said_ += note.line + "\n";
+    };
+    auto security = load_security(issue({.role = Role::kCloud, .name = "cloud"}), false, Role::kCloud, {}, say);
     ASSERT_TRUE(security.ok()) << security.error().message;
     security_ = std::move(security).value();
     auto started = Listener::start(
@@ -30,11 +34,7 @@ class LetIn : public testing::Test {
              [this](const std::string& certificate, const std::string& address, std::shared_ptr<Channel> channel) {
                return let_in(clients_, security_, true, certificate, address, std::move(channel));
              },
-         .say =
-             [this](const WireNote& note) {
-               const std::lock_guard lock(mutex_);
-               said_ += note.line + "\n";
-             }});
+         .say = say});
     ASSERT_TRUE(started.ok()) << started.error().message;
     listener_ = std::move(started).value();
   }
@@ -62,7 +62,7 @@ class LetIn : public testing::Test {
   }
 
   // What a process with these credentials that speaks for the clients is told: "" if it is let in.
-  std::string outcome(const NetCredentials& credentials, std::vector<ClientRange> ranges, double patience_s = 1) {
+  std::string outcome(const NetCredentials& credentials, std::vector<ClientRange> ranges, double patience_s = 0.3) {
     ClientRunOptions options;
     options.clients = std::move(ranges);
     Answerer answerer(client_answers(options));
@@ -85,17 +85,34 @@ class LetIn : public testing::Test {
     return said_;
   }
 
+  // Until the listener has said it.
+  void wait_until_said(const std::string& words) {
+    for (int i = 0; i < 2000 && said().find(words) == std::string::npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_NE(said().find(words), std::string::npos) << said();
+  }
+  bool comes(ClientId client) const {
+    for (int i = 0; i < 2000 && !clients_.connected(client); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return clients_.connected(client);
+  }
+
   ScratchFolder folder_;
+  std::mutex mutex_;
+  std::string said_;
   Security security_;
   RemoteClients clients_{[](const std::vector<v1::Client>& told) -> Result<RemoteClients::Admitted> {
                            std::vector<ClientId> ids;
                            for (const v1::Client& client : told) ids.push_back({client.simulated()});
                            return RemoteClients::Admitted(std::move(ids));
                          },
-                         WireEvents{}};
+                         WireEvents{.say = [this](const WireNote& note) {
+                           const std::lock_guard lock(mutex_);
+                           said_ += note.line + "\n";
+                         }}};
   std::unique_ptr<Listener> listener_;
-  std::mutex mutex_;
-  std::string said_;
 };
 
 TEST_F(LetIn, AClientOfThisAuthority) {
@@ -178,22 +195,48 @@ struct Caller final : ChannelUser {
   std::string gone;
 };
 
-// A stream ends with the certificate that it was opened with, at the next thing that is said in it.
+// A stream ends with the certificate that it was opened with, also of somebody who says nothing.
 TEST_F(LetIn, NotAnyLongerOnceItExpires) {
   const auto expires = std::chrono::steady_clock::now() + std::chrono::seconds(3);
   const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}, .days = 1},
                          std::chrono::hours(24) - std::chrono::seconds(3));
   const auto caller = Caller::call(listener_->port(), read(own));
   caller->say_hello();
-  while (!clients_.connected({0}) && std::chrono::steady_clock::now() < expires) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ASSERT_TRUE(clients_.connected({0}));
-  std::this_thread::sleep_until(expires + std::chrono::milliseconds(1100));
-  caller->say_hello();
+  ASSERT_TRUE(comes({0}));
   EXPECT_NE(caller->end().find("expired"), std::string::npos) << caller->end();
+  EXPECT_LT(std::chrono::steady_clock::now(), expires + std::chrono::seconds(4));
   EXPECT_FALSE(clients_.connected({0}));
+  wait_until_said("client sim is refused: certificate of client sim expired");
   EXPECT_FALSE(outcome(read(own), {{0, 3}}).empty()) << "nor again";
+}
+
+TEST_F(LetIn, NotAnyLongerOnceItIsRevoked) {
+  const NetCredentials own = read(issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}}));
+  const NetCredentials other = read(issue({.role = Role::kClient, .name = "other", .clients = {{0, 3}}}));
+  const auto caller = Caller::call(listener_->port(), own);
+  caller->say_hello();
+  ASSERT_TRUE(comes({0}));
+  const auto silent = Caller::call(listener_->port(), other);  // has not even said Hello
+  {
+    auto authority = Authority::open(pki(), utc_now());
+    ASSERT_TRUE(authority.ok() && authority->revoke("sim", utc_now()).ok());
+  }
+  EXPECT_NE(caller->end(std::chrono::seconds(5)).find("certificate of client sim was revoked"), std::string::npos);
+  EXPECT_FALSE(clients_.connected({0}));
+  wait_until_said("client sim is refused: certificate of client sim was revoked");
+  EXPECT_EQ(silent->end(std::chrono::milliseconds(1)), "") << "its certificate holds";
+  silent->channel->close();
+}
+
+TEST_F(LetIn, AListThatCannotBeReadIsTold) {
+  const NetCredentials own = read(issue({.role = Role::kClient, .name = "sim", .clients = {{0, 0}}}));
+  const auto caller = Caller::call(listener_->port(), own);
+  caller->say_hello();
+  ASSERT_TRUE(comes({0}));
+  ASSERT_TRUE(write_file(pki() / "cloud-cloud" / "ca.crl", "nonsense").ok());
+  wait_until_said("; the list before it stays in force");
+  EXPECT_TRUE(clients_.connected({0}));
+  caller->channel->close();
 }
 
 TEST_F(LetIn, NotMoreThanAFewStreamsOfOneCertificate) {

@@ -9,6 +9,7 @@
 #include "deploy/client_run.h"
 #include "deploy/cloud_run.h"
 #include "deploy/edge_in_memory.h"
+#include "deploy/member_certificate.h"
 #include "deploy/own_admission.h"
 #include "recipe/choices.h"
 #include "record/run_folder.h"
@@ -128,6 +129,8 @@ class OwnDeployment final : public RoundObserver {
         std::make_unique<EdgeFederation>(std::move(here), std::move(profile), std::move(trainer), *cloud_,
                                          EdgeFederationOptions{.round_deadline_s = round_deadline_s,
                                                                .over_select = over_select,
+                                                               .verifier = make_member_verifier({}, recipe.seed),
+                                                               .members_by_name = true,
                                                                .keeps_parts = keeps_parts_in_clients(recipe)});
     MUSTER_TRY(own_->begin(std::move(run), *cloud_, *federation, folder));
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(2);

@@ -124,6 +124,9 @@ TEST_F(RunLedgerTest, EveryFieldIsDocumented) {
   collect(deploy(
       small({"rounds=1", "local.objective=control-variate", "aggregation.global=control-variate", "faults.drop=0.5"}),
       {}));
+  collect(deploy(small({"rounds=1", "plan.sample-clients=12", "grouping.method=random", "grouping.size=6",
+                        "aggregation.in-group=secure-sum"}),
+                 {}));
   // Clients that hold back their answers: given up, and refused when they come after all.
   const auto over = std::make_shared<std::atomic<bool>>(false);
   const auto late = [over](v1::Frame& frame, bool up) {

@@ -68,6 +68,29 @@ TEST_F(AttackedRun, AGroupTooSmallForItsRuleSaysSo) {
   for (const nlohmann::json& one : judged.at("filtered")) EXPECT_TRUE(one.contains("group"));
 }
 
+// The private mode: nobody sees a member's model, but a group whose members all attack stands out by its sum.
+TEST_F(AttackedRun, ASecurelySummedGroupOfAttackersIsFilteredByItsSum) {
+  const Settings grouped{"grouping.method=random", "grouping.size=4", "aggregation.in-group=secure-sum"};
+  const RunSummary groups = run(attacked(grouped));
+  const nlohmann::json formed = lines(groups.dir / "groups.jsonl").at(0).at("members");
+  const nlohmann::json malicious = formed.at(1);
+  Settings settings = grouped;
+  settings.insert(settings.end(), {"attack.clients=" + malicious.dump(), "aggregation.global=uniform"});
+  const RunSummary open = run(attacked(settings));
+  EXPECT_GT(*open.attack->success, 0.5);
+  settings.back() = "aggregation.global=flame";
+  const RunSummary closed = run(attacked(settings));
+  EXPECT_LT(*closed.attack->success, 0.1);
+  EXPECT_GT(*closed.accuracy_last, *open.accuracy_last - 0.05);
+  for (const nlohmann::json& line : lines(closed.dir / "rounds.jsonl")) {
+    std::set<std::uint32_t> filtered;
+    for (const nlohmann::json& one : line.at("filtered")) filtered.insert(one.at("group").get<std::uint32_t>());
+    EXPECT_TRUE(filtered.contains(1)) << line;
+    EXPECT_LE(filtered.size(), 2u) << line;  // three of five make a majority
+    EXPECT_EQ(line.at("secure").at("abandoned"), 0);
+  }
+}
+
 // Whoever dropped is neither judged nor needed.
 TEST_F(AttackedRun, RulesSurviveThatEverybodyVanishes) {
   for (const char* rule : {"median", "trimmed-mean", "krum", "multi-krum", "norm-clip", "flame"}) {

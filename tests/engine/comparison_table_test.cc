@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "data/wrapped_text.h"
 #include "engine/comparison_json.h"
 #include "engine/comparison_text.h"
 
@@ -42,7 +44,7 @@ TEST(SeedSpread, IsMeanAndDeviationOfTheSample) {
   EXPECT_EQ(spread.seeds, 3u);
   EXPECT_DOUBLE_EQ(*spread.mean, 5.0);
   EXPECT_DOUBLE_EQ(*spread.deviation, std::sqrt(13.0));
-  EXPECT_FALSE(spread_of({1.0}).deviation) << "one seed deviates from nothing";
+  EXPECT_FALSE(spread_of(std::vector<std::optional<double>>{1.0}).deviation) << "one seed deviates from nothing";
   EXPECT_FALSE(spread_of({std::nullopt}).mean);
 }
 
@@ -129,7 +131,7 @@ TEST(ComparisonTable, MarksWhatDiverged) {
   const ComparisonTable table = tabulate(comparison, {.targets = {0.4}, .tail = 1});
   EXPECT_EQ(table.methods[1].diverged, 2u);
   EXPECT_EQ(table.methods[1].last.seeds, 2u) << "one of them was never evaluated";
-  EXPECT_THAT(to_plain_text(table), HasSubstr("b (diverged in 2 of 3)"));
+  EXPECT_THAT(to_plain_text(table), HasSubstr("b (2 of 3 diverged)"));
   EXPECT_EQ(nlohmann::json::parse(to_json(table))["methods"][1]["diverged"], 2);
 }
 
@@ -163,7 +165,9 @@ TEST(Grid, TheBestPointIsChosenOnValidationWhereTheTestWouldChooseAnother) {
 TEST(ComparisonTextOf, LatexEscapesWhatTexWouldTakeForCommands) {
   EXPECT_EQ(latex_text("a_b&c%d$e#f{g}"), "a\\_b\\&c\\%d\\$e\\#f\\{g\\}");
   EXPECT_EQ(latex_text("\\input~^"), "\\textbackslash{}input\\textasciitilde{}\\textasciicircum{}");
-  EXPECT_EQ(latex_text("1 ± 2\n"), "1 $\\pm$ 2 ");
+  EXPECT_EQ(latex_text("1 ± 2\n"), "1 $\\pm$ 2\\textbackslash{}n");
+  EXPECT_EQ(latex_text("<a|b>\x1b\xff"),
+            "\\textless{}a\\textbar{}b\\textgreater{}\\textbackslash{}x1b\\textbackslash{}xff");
   Comparison comparison = two_methods();
   comparison.rows[0].label = "50%_done & \\more";
   const std::string latex = to_latex(tabulate(comparison, {.targets = {0.4}, .tail = 1}));
@@ -186,6 +190,31 @@ TEST(ComparisonTextOf, MarkdownKeepsItsColumns) {
   Comparison comparison = two_methods();
   comparison.rows[0].label = "a|b";
   EXPECT_THAT(to_markdown(tabulate(comparison, {.targets = {0.4}, .tail = 1})), HasSubstr("| a\\|b |"));
+}
+
+// Whatever the methods are called, the table fits a terminal, and no letter of a name is lost.
+TEST(ComparisonText, IsAsWideAsATerminal) {
+  for (const std::string& label : {std::string("fedprox+local.mu=0.1+local.epochs=5+plan.sample-clients=0.25"),
+                                   std::string(300, 'x'), std::string("東京 大阪 名古屋 東京 大阪 名古屋 東京 大阪")}) {
+    Comparison comparison{.seeds = {1, 2}};
+    for (const std::string& name : {label, label + "-b"}) {
+      ComparedPoint point{.settings = {"local.learning-rate=0.0123456789", "local.momentum=0.987654321"}, .runs = {}};
+      for (const double accuracy : {0.5, 0.75}) point.runs.push_back(curve({accuracy}));
+      comparison.rows.push_back({.label = name, .points = {point}});
+    }
+    comparison.notes = {"a note that is longer than a line of a terminal of eighty columns is, by quite a few words"};
+    const ComparisonTable table = tabulate(comparison, {.task = label, .targets = {0.4}, .tail = 1});
+    std::istringstream lines(to_plain_text(table));
+    std::string together;
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(shown_columns(line), kTerminalColumns) << line;
+      together += line.substr(0, line.find("  "));
+    }
+    std::erase(together, ' ');
+    std::string whole = label + "-b";
+    std::erase(whole, ' ');
+    EXPECT_THAT(together, HasSubstr(whole));
+  }
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
+#include <fstream>
+
 #include "cost/cost.h"
+#include "record/cost_file.h"
 #include "small_run.h"
 
 namespace muster {
@@ -16,6 +19,43 @@ TEST_F(CostOfRuns, GroupOperationsCountEveryMember) {
   const double round_s = 2 * 2 * 3 * (cifar.operation_s(3) + 2 * cifar.epoch_s(110));
   EXPECT_NEAR(summary.compute_s, 6 * round_s, 1e-6 * summary.compute_s);
   EXPECT_EQ(summary.comm_s, 0);
+}
+
+TEST_F(CostOfRuns, MeasuredCostsAreTakenFromTheirFileOnce) {
+  const MeasuredCosts costs{.operations = {{"secure-sum", 100, {.quadratic = 0.5, .linear = 0, .constant = 1}},
+                                           {"flame", 100, {.quadratic = 2, .linear = 0, .constant = 0}}},
+                            .epoch = {.linear = 0, .constant = 3}};
+  const std::filesystem::path file = options().out / "costs.json";
+  std::filesystem::create_directories(options().out);
+  std::ofstream(file) << to_text(costs);
+  const Settings settings{"plan.sample-clients=1.0",     "grouping.method=random", "grouping.size=3",
+                          "cost.model=group-operations", "local.epochs=2",         "cost.file=" + file.string()};
+  const RunSummary summary = run(small(settings));
+  // Six rounds of twelve members, each with an operation of three and two epochs.
+  EXPECT_NEAR(summary.compute_s, 6 * 12 * (0.5 * 9 + 1 + 2 * 3), 1e-9);
+  Settings judged = settings;
+  judged.push_back("aggregation.in-group=flame");
+  EXPECT_NEAR(run(small(judged)).compute_s, 6 * 12 * (2 * 9 + 2 * 3), 1e-9);
+
+  // The run's own recipe has the numbers: it needs the file no more.
+  std::filesystem::remove(file);
+  Recipe again = load_recipe((summary.dir / "recipe.toml").string()).value();
+  EXPECT_EQ(again.cost.file, "");
+  EXPECT_EQ(run(again).signature, summary.signature);
+
+  Result<RunSummary> gone = simulate(small(settings), options());
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.error().message, testing::HasSubstr("costs.json"));
+  std::ofstream(file) << "{\"format\":\"another\"}";
+  gone = simulate(small(settings), options());
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.error().message, testing::HasSubstr("no file of costs"));
+  Recipe krum = small(settings);
+  krum.aggregation.in_group = "krum";
+  std::ofstream(file) << to_text(costs);
+  gone = simulate(krum, options());
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.error().message, testing::HasSubstr("no measurements of krum; it has secure-sum, flame"));
 }
 
 TEST_F(CostOfRuns, TheBudgetIsOfTheChosenModel) {

@@ -18,7 +18,7 @@ namespace muster {
 // need files, name things only, or say how long the run is.
 inline std::vector<std::string> small_values(const RecipeKey& key) {
   const std::string name = full_name(key);
-  for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "model.path", "data.source",
+  for (const char* other : {"name", "summary", "rounds", "checkpoint-every", "data.path", "model.path", "cost.file", "data.source",
                             "data.label", "data.client", "data.split", "data.embedding", "data.clients", "data.shape",
                             "data.features", "data.drop", "data.categorical", "data.text", "data.vocabulary"}) {
     if (name == other) return {};
@@ -60,9 +60,7 @@ inline Status check_settings(const Settings& settings) {
 
 class RandomComposition {
  public:
-  // Deployed clients take part in no secure sums.
-  explicit RandomComposition(std::uint32_t number, bool deployed = false)
-      : stream_({.seed = number, .purpose = Purpose::kTest}), deployed_(deployed) {}
+  explicit RandomComposition(std::uint32_t number) : stream_({.seed = number, .purpose = Purpose::kTest}) {}
 
   // Settings of a small federation that check_recipe() accepts.
   Settings draw() {
@@ -178,10 +176,7 @@ class RandomComposition {
     if (chance(0.1)) set("local.adapt-epochs", "0.5");
     if (chance(0.05)) set("local.learning-rate", "1e30");
     set("aggregation.global", any_name(aggregations()));
-    if (chance(0.3)) {
-      const std::string merge = any_name(in_group_choices());
-      set("aggregation.in-group", deployed_ && merge == kSecureSum ? "uniform" : merge);
-    }
+    if (chance(0.3)) set("aggregation.in-group", any_name(in_group_choices()));
     if (chance(0.1)) set("aggregation.attackers", chance(0.5) ? "1" : "0.3");
     if (chance(0.1)) set("aggregation.clip", "0.05");
     if (chance(0.2)) set("aggregation.window", number(1, 4));
@@ -190,6 +185,7 @@ class RandomComposition {
     if (chance(0.3)) {
       set("training.mode", "sequential");
       if (chance(0.4)) set("training.passes", "2");
+      if (chance(0.5)) set("training.relay", "sealed");
     } else if (chance(0.3)) {
       set("training.group-rounds", "2");
     }
@@ -286,7 +282,6 @@ class RandomComposition {
   }
 
   Stream stream_;
-  bool deployed_;
   Settings settings_;
 };
 

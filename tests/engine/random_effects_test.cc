@@ -37,6 +37,7 @@ const Quiet kQuiet[] = {
     {"aggregation.mixing", "the same", [](const Recipe& r) { return !r.grouping.groups && !r.grouping.size; }},
     {"aggregation.shared", "there may be one group only"},
     {"aggregation.trim", "of a few models none may be taken away by either share"},
+    {"aggregation.attackers", "of a few models the median is taken, whatever the share"},
     {"aggregation.norm", "two models are as far from their mean as each other, by any norm",
      [](const Recipe& r) { return r.grouping.method == "bipartition"; }},
     {"local.objective", "a proximal term is zero in the first step",

@@ -225,6 +225,22 @@ TEST(RoundLoop, ObserversSeeEveryRoundInOrder) {
   EXPECT_EQ(back.seen, never.seen);  // the last to save under the name
 }
 
+TEST(RoundLoop, ObserversOfMembersAreRefusedWhereASecureSumHidesThem) {
+  FakeFederation federation(std::vector<FakeClient>(3));
+  Recipe recipe = groups_of_size(2, 3);
+  recipe.aggregation.in_group = "secure-sum";
+  FakeRun run(recipe, federation);
+  Watcher never(9, false);
+  run.options.observers = {&never};
+  EXPECT_TRUE(run.begin().ok());
+  Watcher late(2, false);
+  run.options.observers = {&never, &late};
+  const Status refused = run.begin();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("wants what every member sends in round 2"));
+}
+
 // Notes from which model each member started.
 class StartWatcher final : public RoundObserver {
  public:

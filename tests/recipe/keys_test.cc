@@ -247,6 +247,23 @@ std::string refusal_of(const std::vector<std::string>& settings) {
 }
 
 // What was selected before counts only where groups are formed again.
+TEST(Keys, SealedRelayBelongsToChainsThatNobodyLooksInto) {
+  const auto with = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"profile.kind=label-histogram", "grouping.method=mediator", "training.mode=sequential",
+                                 "training.relay=sealed"};
+    all.insert(all.end(), more.begin(), more.end());
+    return refusal_of(all);
+  };
+  EXPECT_EQ(with({}), "accepted");
+  EXPECT_THAT(refusal_of({"training.mode=sequential", "training.relay=sealed"}),
+              HasSubstr("training.relay: \"sealed\""));
+  EXPECT_THAT(refusal_of({"training.relay=sealed"}), HasSubstr("training.relay: \"sealed\""));
+  EXPECT_THAT(with({"evaluation.discrepancy=true"}),
+              HasSubstr("evaluation.discrepancy: true does not go with training.relay = \"sealed\""));
+  EXPECT_THAT(with({"local.objective=control-variate", "aggregation.global=control-variate"}),
+              HasSubstr("local.objective: \"control-variate\" does not go with training.relay = \"sealed\""));
+}
+
 TEST(Keys, LambdaNeedsGroupsThatAreFormedAgain) {
   const std::vector<std::string> once{"profile.kind=label-histogram", "grouping.method=qcid", "grouping.lambda=2"};
   EXPECT_THAT(refusal_of(once), HasSubstr("grouping.lambda: 2.0 has no effect without groups that are formed again"));

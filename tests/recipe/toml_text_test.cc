@@ -34,6 +34,15 @@ TEST(TomlText, NothingNestsDeepEnoughToOverflowTheStack) {
   EXPECT_TRUE(apply_setting(recipe, "data.path=" + repeated("../", kMany)).ok());  // a bare word, which is no TOML
 }
 
+TEST(TomlText, RefusedNumbersAreShownAsTheyWereWritten) {
+  Recipe recipe;
+  for (const char* number : {"0.3", "0.1", "1e-30", "-2.5", "1234567.0"}) {
+    const Status refused = apply_setting(recipe, std::string("secure.threshold=") + number);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr(std::string("secure.threshold: ") + number + ","));
+  }
+}
+
 TEST(TomlText, WhatLooksDeepInAStringOrACommentIsNot) {
   const std::string brackets = repeated("[", 100);
   const std::string dots = repeated("a.", 100);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "record/progress_remark.h"
-
 namespace muster {
 namespace {
 
@@ -40,8 +38,9 @@ TEST(Progress, LinesComeAtTenthsOfAFastRun) {
 TEST(Progress, ARemarkStandsBeforeTheTimeAsItIsThen) {
   Paper paper;
   int here = 3;
-  Progress progress(false, paper.sink(false));
-  set_progress_remark([&] { return here > 0 ? fmt::format("{} of 3 clients here", here) : std::string(); });
+  ProgressSink sink = paper.sink(false);
+  sink.remark = [&] { return here > 0 ? fmt::format("{} of 3 clients here", here) : std::string(); };
+  Progress progress(false, std::move(sink));
   progress.begin_rounds(3, 1);
   paper.now += 3;
   progress.phase("training", 1, 4, "groups");
@@ -54,7 +53,6 @@ TEST(Progress, ARemarkStandsBeforeTheTimeAsItIsThen) {
   EXPECT_THAT(paper.writes, ElementsAre("round 1/3  training 1/4 groups  3 of 3 clients here  0s left\n",
                                         "round 1/3  accuracy 0.5  2 of 3 clients here  12s left\n",
                                         "round 2/3  accuracy 0.6  5s left\n"));
-  set_progress_remark({});
 }
 
 TEST(Progress, LinesComeEveryTwoSecondsOfASlowRunThenLessOften) {

@@ -98,7 +98,8 @@ TEST(ComparisonFile, ListsTheRunsOfAComparison) {
   runs.add(2, 1, {0.3, 0.5});
   std::vector<RunRecords> read;
   for (const auto& folder : runs.folders) read.push_back(*read_run_records(folder));
-  const ComparisonTable table = table_of(by_method(std::move(read)), {0.3});
+  const ComparisonTable table =
+      table_of(by_method(std::move(read)), {.command = "muster compare a 'b c'", .targets = {0.3}, .tail = 3});
   const auto file = write_comparison(runs.scratch.path(), table);
   ASSERT_TRUE(file.ok());
   EXPECT_THAT(file->filename().string(), HasSubstr("compare-mine--local.epochs-1--mine--local.epochs-2--"));
@@ -108,6 +109,11 @@ TEST(ComparisonFile, ListsTheRunsOfAComparison) {
   EXPECT_EQ(compared->methods[1].label, "mine (local.epochs=2)");
   EXPECT_THAT(compared->methods[1].folders, ElementsAre(runs.folders[1]));
   EXPECT_THAT(compared->targets, ElementsAre(0.3));
+  // Who sees the page alone knows how to make it again, and what the figures are of.
+  const Report report = report_of(*compared, *read_methods(*compared));
+  EXPECT_THAT(to_json(report)["facts"].dump(), HasSubstr("muster compare a 'b c'"));
+  for (const Figure& figure : report.sections.front().figures) EXPECT_NE(figure.caption, "") << figure.title;
+  EXPECT_THAT(report.sections.front().figures.front().caption, HasSubstr("the last 3 evaluations"));
 }
 
 TEST(ComparisonFile, RefusesWhatIsNone) {
@@ -135,13 +141,13 @@ TEST(ReportText, WritesTablesAndRounds) {
   const auto methods = by_method(std::move(read));
   const Report report = report_of("a_b|<c>", methods);
   const std::string markdown = to_markdown(report);
-  EXPECT_THAT(markdown, HasSubstr("# a\\_b\\|\\<c>\n"));
-  EXPECT_THAT(markdown, HasSubstr("| round | a\\_b\\|\\<c> (1 run) | mine (1 run) |\n"));
+  EXPECT_THAT(markdown, HasSubstr("# a\\_b\\|\\<c\\>\n"));
+  EXPECT_THAT(markdown, HasSubstr("| round | a\\_b\\|\\<c\\> (1 run) | mine (1 run) |\n"));
   EXPECT_THAT(markdown, HasSubstr("| 2 | 50.00 % | 70.00 % |\n"));
   const std::string with_plots = to_markdown(report, "plots");
   EXPECT_THAT(with_plots, HasSubstr("![accuracy-by-bytes](<plots/accuracy-by-bytes.svg>)"));
   const std::string latex = to_latex(report);
-  EXPECT_THAT(latex, HasSubstr("a\\_b|<c> & 50.00 & 50.00"));
+  EXPECT_THAT(latex, HasSubstr("a\\_b\\textbar{}\\textless{}c\\textgreater{} & 50.00 & 50.00"));
   const std::string csv = rounds_csv(methods);
   EXPECT_THAT(csv, HasSubstr("run,method,seed,round,accuracy,loss,"));
   EXPECT_THAT(csv, HasSubstr("run-0,a_b|<c>,1,2,0.5,0.5,,"));

@@ -47,6 +47,17 @@ TEST(DescribeRun, TellsWhatARunLearned) {
             Json({{0.4, 1, 300, 2, 0.1}, {0.64, 3, 900, 6, 0.3}, {0.76, 4, 1200, 8, 0.4}, {0.8, 4, 1200, 8, 0.4}}));
 }
 
+// As the summary has it, and before there is one of the rounds whose evaluation was of all test samples.
+TEST(DescribeRun, TheBestIsOfAllTestSamples) {
+  const RecordedRun run;
+  run.write_small();
+  run.add("rounds.jsonl", {{"round", 5}, {"accuracy", 0.9}, {"covered", 0.5}});
+  run.write("summary.json", R"({"stopped":"rounds","accuracy":{"last":0.9,"best":0.75,"best_round":3}})");
+  EXPECT_EQ(fact_of(*describe_run(run.folder), "accuracy"), "last 90.00 %, best 75.00 % (round 3)");
+  std::filesystem::remove(run.folder / "summary.json");
+  EXPECT_EQ(fact_of(*describe_run(run.folder), "accuracy"), "last 90.00 %, best 80.00 % (round 4)");
+}
+
 TEST(DescribeRun, TellsOfItsGroups) {
   const RecordedRun run;
   run.write_small();

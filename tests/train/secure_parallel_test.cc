@@ -50,7 +50,7 @@ struct SummedClients {
 
 std::unique_ptr<GroupTrainer> summing(std::uint32_t group_rounds, SecureOptions options = {}) {
   if (!options.most_samples) options.most_samples = 32;
-  return make_secure_parallel(group_rounds, options, kSumSeed);
+  return make_secure_parallel(group_rounds, options);
 }
 
 TEST(SecureParallel, IsTheMeanOfPlainTrainingUpToRounding) {

@@ -23,7 +23,7 @@ class CountingWorkplace final : public Workplace {
                                  std::chrono::milliseconds) override {
     return failure("nothing to score");
   }
-  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, std::span<const Memory>,
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, const GroupMembers&,
                                   std::chrono::milliseconds) override {
     return failure("not here");
   }

@@ -34,7 +34,7 @@ class AddingWorkplace final : public Workplace {
   Result<EvaluateReply> evaluate(const EvaluateTask&, const std::optional<Memory>&, milliseconds) override {
     return EvaluateReply{Evaluation{.samples = 4, .correct = 3, .loss_sum = 0.5}};
   }
-  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, std::span<const Memory>, milliseconds) override {
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, const GroupMembers&, milliseconds) override {
     return failure("not here");
   }
 

@@ -1,10 +1,9 @@
 // What the side that dials takes for the same ask, and what it does not.
-#include "wire/answerer.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 
+#include "wire/answerer.h"
 #include "wire/memory_channel.h"
 
 namespace muster {
@@ -25,7 +24,7 @@ class EchoWorkplace final : public Workplace {
                                  std::chrono::milliseconds) override {
     return failure("not asked for");
   }
-  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, std::span<const Memory>,
+  Result<GroupAnswer> train_group(const RoundCall&, const GroupTask&, const GroupMembers&,
                                   std::chrono::milliseconds) override {
     return failure("not asked for");
   }

@@ -73,7 +73,7 @@ export async function showList(main) {
   const columns = [
     { key: "tick", label: "Compare", plain: true, cell: tick },
     { key: "run", label: "Run", kind: "name", cell: runLink },
-    { key: "recipe", label: "Method", kind: "left", cell: (row) => row.recipe },
+    { key: "recipe", label: "Method", kind: "left short", cell: (row) => row.recipe },
     { key: "seed", label: "Seed", cell: (row) => number(row.seed) },
     { key: "state", label: "State", kind: "left", cell: stateCell },
     { key: "rounds", label: "Rounds", down: true, cell: (row) => row.condition === "over" ? number(row.rounds) : `${row.rounds} of ${row.rounds_planned}` },

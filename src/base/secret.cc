@@ -1,7 +1,6 @@
-#include "pki/secret.h"
+#include "base/secret.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ struct Descriptor {
 }  // namespace
 
 Secret::~Secret() {
-  OPENSSL_cleanse(text_.data(), text_.size());
+  explicit_bzero(text_.data(), text_.size());
 }
 
 Status write_secret(const std::filesystem::path& path, const Secret& secret) {

@@ -1,0 +1,35 @@
+// What a member gives to a secure sum in a private run: its change, shortened to dp.clip, and its share of the noise,
+// as whole numbers. The sum of at least as many members as must survive has all of the noise, and everything about it
+// is exact:
+//   weight    1 of every member, so one member changes the sum by its own vector alone
+//   length    values are cut towards zero to whole numbers, which makes no vector longer: at most dp.clip
+//   noise     discrete Gaussian of variance (noise-multiplier * clip)^2 / threshold (Canonne, Kamath, Steinke 2020). Of
+//   t
+//             and more of these the sum is that of a discrete Gaussian of t times the variance up to a divergence of
+//             10 t exp(-pi^2 s^2) a number (Kairouz, Liu, Steinke 2021, s in steps): nothing at all for s >= 8. Its
+//             Rényi divergences are at most those of the Gaussian, which the accountant adds.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "aggregate/privacy_options.h"
+#include "secure/fixed_point.h"
+#include "solver/local_task.h"
+
+namespace muster {
+
+// Numbers of a change are multiplied by this before they are encoded, so that clip and ten deviations of noise fit into
+// a format's values: what lies beyond is clipped, which happens to one of 10^22 numbers.
+[[nodiscard]] double private_scale(const PrivacyOptions& privacy, std::uint32_t threshold);
+
+// A draw of the discrete Gaussian of this deviation, in whole numbers. `uniform` gives numbers of [0, 1).
+[[nodiscard]] std::int64_t discrete_gaussian(double deviation, const std::function<double()>& uniform);
+
+// Leaves the change in update.model. Fails if the format is too coarse for the noise. Precondition: as many values in
+// either model.
+[[nodiscard]] Result<Words> encode_private_change(const FixedPoint& format, const PrivacyOptions& privacy,
+                                                  std::uint32_t threshold, std::span<const float> start,
+                                                  LocalUpdate& update, const std::function<double()>& uniform);
+
+}  // namespace muster
