@@ -52,6 +52,7 @@ class FreshMembers final : public SumMembers {
   void forget() { now_ = make_deployed_members(options_); }
   Result<SumMessage> join(const TrainTask& task, const SumTerms& terms) override { return now_->join(task, terms); }
   SumClient* find(ClientId client, std::uint64_t attempt) override { return now_->find(client, attempt); }
+  void refuse(ClientId client, const std::string& why) override { now_->refuse(client, why); }
   void leave(ClientId client, const std::string& why) override { now_->leave(client, why); }
 
  private:
@@ -88,7 +89,7 @@ std::shared_ptr<Workplace> workplace(std::initializer_list<const char*> settings
                                            .signer = *make_member_signer({}, recipe.seed),
                                            .verifier = make_member_verifier({}, recipe.seed),
                                            .say = {},
-                                           .members = sums_securely(recipe) ? fresh_members : nullptr});
+                                           .sums = {.members = sums_securely(recipe) ? fresh_members : nullptr}});
   MUSTER_CHECK(made.ok(), "{}", made.error().message);
   return *made;
 }

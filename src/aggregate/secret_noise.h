@@ -7,25 +7,17 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "aggregate/aggregator.h"
 #include "aggregate/privacy_options.h"
-#include "secure/secret_bytes.h"
+#include "secure/secret_stream.h"
 
 namespace muster {
-
-struct NoiseKey {
-  SecretKey bytes;
-};
 
 class SecretNoise {
  public:
   // `merge`: which of the run's sums it is.
   SecretNoise(const NoiseKey& key, std::uint32_t merge, std::span<const double> sum);
-  ~SecretNoise();
-  SecretNoise(const SecretNoise&) = delete;
-  SecretNoise& operator=(const SecretNoise&) = delete;
 
   // Standard normal (Box and Muller, from 53 bits each).
   [[nodiscard]] double normal();
@@ -33,13 +25,8 @@ class SecretNoise {
   [[nodiscard]] std::uint64_t release() const { return release_; }
 
  private:
-  [[nodiscard]] double uniform();
-
-  SecretKey stream_;
+  SecretStream stream_;
   std::uint64_t release_ = 0;
-  std::uint32_t blocks_ = 0;
-  std::vector<std::uint64_t> block_;
-  std::size_t used_ = 0;
   double spare_ = 0;
   bool has_spare_ = false;
 };

@@ -10,6 +10,7 @@
 #include "app/network_summaries.h"
 #include "deploy/client_run.h"
 #include "net/address.h"
+#include "recipe/requirement.h"
 
 namespace muster {
 namespace {
@@ -20,6 +21,7 @@ struct ClientArguments {
   std::string data;
   std::string name;
   std::string state;
+  std::vector<std::string> require;
   std::uint32_t threads = 1;
   std::uint32_t connections = 1;
   double patience_s = 60;
@@ -36,6 +38,7 @@ std::vector<std::string> split(const std::string& list) {
 Status run(const ClientArguments& arguments) {
   ClientRunOptions options{.to = split(arguments.to),
                            .state = arguments.state,
+                           .require = arguments.require,
                            .threads = arguments.threads,
                            .connections = arguments.connections,
                            .patience_s = arguments.patience_s,
@@ -43,6 +46,7 @@ Status run(const ClientArguments& arguments) {
                            .say = arguments.network.note()};
   if (options.to.empty()) return usage_error("--to: empty, want host:port");
   for (const std::string& address : options.to) MUSTER_TRY(check_address("--to", address, false));
+  for (const std::string& wanted : arguments.require) MUSTER_TRY(check_requirement(wanted));
   MUSTER_ASSIGN(options.security,
                 load_security(arguments.network.pki, arguments.network.insecure, Role::kClient, options.to));
   const std::string certified = options.security.identity.name;
@@ -105,6 +109,11 @@ void add_client_command(Command program) {
   command.add_option("--name", arguments->name, "Name of a client with --data; default: that of its certificate");
   command.add_option("--state", arguments->state,
                      "Folder for what clients remember from round to round; default: in memory only");
+  command
+      .add_option("--require", arguments->require,
+                  "section.key=value: takes part only in runs whose recipe says so, repeatable; e.g. "
+                  "aggregation.in-group=secure-sum")
+      .one_at_a_time();
   command.add_option("--threads", arguments->threads, "How many clients train at a time")
       .between(1, 1024)
       .show_default();

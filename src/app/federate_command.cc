@@ -26,6 +26,7 @@
 #include "deploy/cloud_run.h"
 #include "engine/noise_record.h"
 #include "engine/simulated_federation.h"
+#include "recipe/choices.h"
 #include "record/json_text.h"
 
 namespace muster {
@@ -91,6 +92,8 @@ class Deployment {
       const ClientRange range = planned.clients[p];
       // An edge, and the cloud if that is gone.
       const std::string to = edges.empty() ? cloud : edges[edge_of(p, planned.edges)] + ',' + cloud;
+      const std::filesystem::path state = folder_ / "states" / name;
+      if (members_add_noise(recipe)) MUSTER_TRY(share_noise_key(state));
       std::vector<std::string> words{"client",
                                      "--to",
                                      to,
@@ -99,7 +102,7 @@ class Deployment {
                                      "--connections",
                                      std::to_string(planned.connections),
                                      "--state",
-                                     (folder_ / "states" / name).string()};
+                                     state.string()};
       MUSTER_TRY(secure({.role = Role::kClient, .name = client_process_name(p), .clients = {range}}, words));
       MUSTER_TRY(launch(name, std::move(words)));
     }
@@ -117,6 +120,11 @@ class Deployment {
     processes_.clear();
     return wrong;
   }
+
+  // What all clients make their noise from where they add it themselves; else each would draw a key of its own, and no
+  // simulation could repeat the run.
+  [[nodiscard]] std::filesystem::path noise_key() const { return folder_ / kNoiseKeyFile; }
+  [[nodiscard]] static bool members_add_noise(const Recipe& recipe) { return recipe.dp.on() && sums_securely(recipe); }
 
   [[nodiscard]] std::size_t processes() const { return processes_.size() + 1; }
 
@@ -145,6 +153,13 @@ class Deployment {
     }
     MUSTER_ASSIGN(const std::filesystem::path own, pki_->issue(request));
     words.insert(words.end(), {"--pki", own.string()});
+    return {};
+  }
+
+  [[nodiscard]] Status share_noise_key(const std::filesystem::path& state) const {
+    MUSTER_TRY(make_folder(state));
+    MUSTER_TRY(keep_noise_key(folder_, {}, true));
+    MUSTER_TRY(keep_noise_key(state, noise_key(), false));
     return {};
   }
 
@@ -242,7 +257,10 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   SimulationOptions simulation;
   simulation.out = temporary.path();
   simulation.quiet = true;
-  if (recipe.dp.on()) simulation.noise_key = summary.dir / kNoiseKeyFile;
+  if (recipe.dp.on()) {
+    const bool by_members = Deployment::members_add_noise(recipe);
+    simulation.noise_key = by_members ? deployment.noise_key() : summary.dir / kNoiseKeyFile;
+  }
   simulation.interrupt = &catch_interruptions();
   MUSTER_ASSIGN(const RunSummary simulated, simulate(recipe, simulation));
   print_result(arguments, summary, simulated, processes);

@@ -225,7 +225,7 @@ void add_run_command(Command program, Ranks* ranks) {
   command.add_option("--out", arguments->out, "Folder to put the run's folder in").show_default();
   command.add_option("--resume", arguments->resume, "Continue this run (its folder, or its id under --out)");
   command.add_option("--noise-key", arguments->noise_key,
-                     "Repeat a private run whose noise came from this key: the file noise.key of its folder");
+                     "Repeat a private run whose noise came from this key: the file noise.key of its folder, or of its clients'");
   command.add_flag("--dry-run", arguments->dry_run, "Print what would run, and about how long, without training");
   command.add_flag("--watch", arguments->watch,
                    "Draw accuracy and groups as the run goes on, on stderr; plain lines where that is no terminal");

@@ -7,15 +7,13 @@
 #include "data/agreement.h"
 #include "deploy/client_workplace.h"
 #include "deploy/deployed_members.h"
+#include "engine/noise_record.h"
 #include "recipe/choices.h"
+#include "recipe/requirement.h"
 #include "wire/wire_sheet.h"
 
 namespace muster {
 namespace {
-
-// A client is sent a few models at a time, however large.
-constexpr ChunkReader::Limits kDown{
-    .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
 
 // A run's name comes from the cloud, and is that of a folder here.
 bool is_file_name(const std::string& name) {
@@ -38,15 +36,22 @@ void use_kernels(const std::string& wanted, const SayNote& say) {
 
 namespace {
 
+Status meet_all(const Recipe& recipe, const std::vector<std::string>& required) {
+  for (const std::string& one : required) MUSTER_TRY(meet_requirement(recipe, one));
+  return {};
+}
+
 // A process that brings a file: what it tells of it, and how it reads it once all have agreed.
 class OwnFile {
  public:
-  OwnFile(std::string name, std::filesystem::path path) : name_(std::move(name)), path_(std::move(path)) {}
+  OwnFile(std::string name, std::filesystem::path path, std::vector<std::string> require)
+      : name_(std::move(name)), path_(std::move(path)), require_(std::move(require)) {}
 
   // Called by one thread at a time.
   Result<v1::Hello> tell(v1::Hello hello, const v1::HowToRead& how, const SayNote& say) {
     if (told_by_ != how.recipe()) {
       MUSTER_ASSIGN(const Recipe recipe, parse_recipe(how.recipe(), "the cloud's recipe"));
+      MUSTER_TRY(meet_all(recipe, require_));
       DataOptions options = recipe.data;
       options.path = path_.string();
       MUSTER_ASSIGN(const DataSheet sheet, read_data_sheet(options));
@@ -79,14 +84,26 @@ class OwnFile {
  private:
   const std::string name_;
   const std::filesystem::path path_;
+  const std::vector<std::string> require_;
   std::string told_by_;
   v1::DataSheet sheet_;
 };
 
-// Who take part in the secure sums of a run, if it has any.
-Result<std::shared_ptr<SumMembers>> sum_members(const Recipe& recipe, const ClientSecrecy& secrecy,
-                                                const Security& security, const std::filesystem::path& states) {
-  if (!sums_securely(recipe)) return std::shared_ptr<SumMembers>();
+// The key of this process's noise: in its folder, for all of its runs, or in memory.
+Result<std::shared_ptr<const NoiseKey>> noise_key(const std::filesystem::path& state) {
+  if (!state.empty()) {
+    MUSTER_TRY(make_folder(state));
+    return keep_noise_key(state, {}, true);
+  }
+  prepare_cryptography();
+  return std::make_shared<const NoiseKey>(NoiseKey{SystemKeys().key()});
+}
+
+// Who take part in the secure sums of a run, if it has any, and with what noise if it is private.
+Result<MemberSecrets> sum_secrets(const Recipe& recipe, const ClientSecrecy& secrecy, const Security& security,
+                                  const std::filesystem::path& state, const std::filesystem::path& states) {
+  MemberSecrets secrets;
+  if (!sums_securely(recipe)) return secrets;
   MUSTER_ASSIGN(SignerOf signer, make_member_signer(security, recipe.seed));
   if (secrecy.say && !security.trust) {
     secrecy.say(
@@ -97,13 +114,17 @@ Result<std::shared_ptr<SumMembers>> sum_members(const Recipe& recipe, const Clie
     secrecy.say(
         {.line = "WARNING: without --state a client that is started again cannot tell that a secure sum is replayed"});
   }
-  return make_deployed_members({.run = secrecy.run,
-                                .secure = recipe.training.secure,
-                                .name = secrecy.name,
-                                .signer = std::move(signer),
-                                .verifier = secrecy.verifier,
-                                .states = states,
-                                .say = secrecy.say});
+  secrets.members = make_deployed_members({.run = secrecy.run,
+                                           .secure = recipe.training.secure,
+                                           .name = secrecy.name,
+                                           .signer = std::move(signer),
+                                           .verifier = secrecy.verifier,
+                                           .states = states,
+                                           .say = secrecy.say});
+  if (recipe.dp.on()) {
+    MUSTER_ASSIGN(secrets.noise, noise_key(state));
+  }
+  return secrets;
 }
 
 // The run that a process is part of.
@@ -123,7 +144,7 @@ struct PresentRun {
 }  // namespace
 
 Answerer::Options client_answers(const ClientRunOptions& options) {
-  Answerer::Options answers{.threads = options.threads, .limits = kDown, .say = options.say};
+  Answerer::Options answers{.threads = options.threads, .limits = kDialerLimits, .say = options.say};
   answers.hello.set_version(1);
   answers.hello.set_program("muster");
   for (const ClientRange& range : options.clients) {
@@ -133,7 +154,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
   }
   std::shared_ptr<OwnFile> own;
   if (!options.data.empty()) {
-    own = std::make_shared<OwnFile>(options.name, options.data);
+    own = std::make_shared<OwnFile>(options.name, options.data, options.require);
     answers.hello.clear_clients();
     answers.hello.add_clients()->set_name(options.name);
     answers.tell = [own, hello = answers.hello, say = options.say](const v1::HowToRead& how) {
@@ -142,6 +163,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
   }
   answers.begin = [own, present = std::make_shared<PresentRun>(), threads = options.threads, state = options.state,
                    security = options.security, name = options.name, total = answers.hello.clients_size(),
+                   require = options.require,
                    say = options.say](const v1::Welcome& welcome) -> Result<std::shared_ptr<Workplace>> {
     const std::lock_guard lock(present->mutex);
     if (present->is(welcome, own != nullptr)) return present->workplace;
@@ -149,6 +171,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
     use_kernels(welcome.kernels(), say);
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(welcome.recipe(), "the cloud's recipe"));
     MUSTER_TRY(check_recipe(recipe));
+    MUSTER_TRY(meet_all(recipe, require));
     if (is_external(recipe.model)) {
       return failure(
           "model.name = \"{}\": its clients bring a program that trains it, which `muster client` is not "
@@ -175,7 +198,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
                "WARNING: without certificates nobody vouches for the keys that models are sealed with: whoever hosts "
                "a chain could read them"});
     }
-    MUSTER_ASSIGN(secrecy.members, sum_members(recipe, secrecy, security, states));
+    MUSTER_ASSIGN(secrecy.sums, sum_secrets(recipe, secrecy, security, state, states));
     MUSTER_ASSIGN(present->workplace,
                   make_client_workplace(recipe, std::move(data), threads, states, std::move(secrecy)));
     present->welcome = welcome;

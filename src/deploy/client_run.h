@@ -19,6 +19,7 @@ struct ClientRunOptions {
   std::string name;                  // instead: of a client with data of its own,
   std::filesystem::path data;        // which are here
   std::filesystem::path state;       // what they remember
+  std::vector<std::string> require;  // of the cloud's recipe (recipe/requirement.h)
   std::uint32_t threads = 1;
   std::uint32_t connections = 1;  // that share the clients among them; at most as many as clients
   double patience_s = 60;

@@ -19,14 +19,25 @@ class ClientWorkplace final : public Workplace {
   ClientWorkplace(std::shared_ptr<const FederatedData> data, std::unique_ptr<LocalFederation> federation,
                   const std::filesystem::path& states, ClientSecrecy secrecy)
       : data_(std::move(data)),
-        members_(std::move(secrecy.members)),
+        members_(secrecy.sums.members),
         federation_(std::move(federation)),
         versions_(federation_->states(), kStateSlots, states),
         chains_(std::move(secrecy)) {
     for (std::uint32_t worker = 0; worker < federation_->threads(); ++worker) free_.push_back(worker);
   }
 
-  Result<TrainAnswer> train(const TrainTask& task, GroupId, const Memory& memory, std::chrono::milliseconds) override {
+  Result<TrainAnswer> train(const TrainTask& task, GroupId group, const Memory& memory,
+                            std::chrono::milliseconds) override {
+    if (members_) {  // nobody who keeps to the recipe asks for a model by itself
+      members_->refuse(task.client, "it asks for the model itself");
+      return TrainAnswer{Dropped{task.client, DropReason::kRefused}};
+    }
+    MUSTER_ASSIGN(TrainAnswer answer, train_here(task, memory));
+    chains_.send_alone(task, group, answer);
+    return answer;
+  }
+
+  Result<TrainAnswer> train_here(const TrainTask& task, const Memory& memory) {
     if (!knows(task.client) || !fits(task)) {
       return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
     }
@@ -52,7 +63,7 @@ class ClientWorkplace final : public Workplace {
   }
 
   Result<TrainAnswer> train_in_chain(const TrainTask& asked, GroupId group, const Memory& memory,
-                                     const ChainVisit& visit, std::chrono::milliseconds within) override {
+                                     const ChainVisit& visit, std::chrono::milliseconds) override {
     std::vector<float> came;
     const std::optional<DropReason> fault = chains_.receive(asked, group, visit, came);
     if (fault) return TrainAnswer{Dropped{asked.client, *fault}};
@@ -62,7 +73,7 @@ class ClientWorkplace final : public Workplace {
       if (!fits(task)) return TrainAnswer{Dropped{task.client, DropReason::kMalformed}};
       return TrainAnswer{LocalUpdate{.client = task.client, .model = std::move(came), .samples = 1}};
     }
-    MUSTER_ASSIGN(TrainAnswer answer, train(task, group, memory, within));
+    MUSTER_ASSIGN(TrainAnswer answer, train_here(task, memory));
     chains_.send(task, group, visit, answer);
     return answer;
   }
@@ -189,7 +200,7 @@ Result<std::shared_ptr<Workplace>> make_client_workplace(const Recipe& recipe,
                                                          std::uint32_t threads, const std::filesystem::path& states,
                                                          ClientSecrecy secrecy) {
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> federation,
-                make_simulated_federation(recipe, threads, nullptr, *data, {}, secrecy.members));
+                make_simulated_federation(recipe, threads, nullptr, *data, {}, secrecy.sums));
   return std::shared_ptr<Workplace>(
       std::make_shared<ClientWorkplace>(std::move(data), std::move(federation), states, std::move(secrecy)));
 }

@@ -18,8 +18,8 @@ struct ClientSecrecy {
   std::string name = {};  // of a client with data of its own
   SignerOf signer;        // not set: they take no part
   std::shared_ptr<const MemberVerifier> verifier;
-  SayNote say = {};                          // what leaves openly is said
-  std::shared_ptr<SumMembers> members = {};  // who take part in secure sums, thread-safe; null: nobody does
+  SayNote say = {};         // what leaves openly is said
+  MemberSecrets sums = {};  // without members nobody takes part in secure sums
 };
 
 // `data`: of all clients of the run, of which those that this process does not stand for may have no samples here.

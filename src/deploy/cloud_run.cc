@@ -20,7 +20,7 @@ namespace muster {
 namespace {
 
 // How long the cloud stays to tell those who are away that the run is over.
-constexpr std::chrono::seconds kLinger{5};
+constexpr std::chrono::seconds kCloudLinger{5};
 
 constexpr std::uint64_t kMostRecipeBytes = 1 << 20;
 
@@ -142,7 +142,7 @@ class CloudNetwork final : public RoundObserver {
     if (options_.roster) options_.roster->close();
     if (clients_) {
       clients_->finish(signature);
-      clients_->wait_until_told(std::chrono::steady_clock::now() + kLinger);
+      clients_->wait_until_told(std::chrono::steady_clock::now() + kCloudLinger);
     }
     listener_.reset();
   }
@@ -279,13 +279,6 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   if (recipe.attack.kind != AttackOptions{}.kind) {
     return usage_error("attack.kind: \"{}\" is for simulations, and real clients are not asked to attack; want none",
                        recipe.attack.kind);
-  }
-  if (recipe.dp.on() && sums_securely(recipe)) {
-    return usage_error(
-        "dp.clip: {} with aggregation.in-group = \"secure-sum\" is for simulations: deployed clients do not add noise "
-        "to "
-        "what they sum; want in-group = \"uniform\", with noise of the cloud's",
-        *recipe.dp.clip);
   }
   if (recipe.dp.on() && recipe.profile.epsilon) {
     return usage_error(

@@ -32,6 +32,8 @@ class DeployedMembers final : public SumMembers {
     return &found->second->sum;
   }
 
+  void refuse(ClientId client, const std::string& why) override { tell(client, why); }
+
   void leave(ClientId client, const std::string& why) override {
     if (!why.empty()) tell(client, why);
     const std::lock_guard lock(mutex_);

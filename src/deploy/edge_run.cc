@@ -8,10 +8,8 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t kRelayThreads = 64;  // asks that wait for clients at a time
-constexpr std::chrono::seconds kLinger{3};   // to tell those who are away that the run is over
-constexpr ChunkReader::Limits kDown{
-    .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
+constexpr std::uint32_t kRelayThreads = 64;     // asks that wait for clients at a time
+constexpr std::chrono::seconds kEdgeLinger{3};  // to tell those who are away that the run is over
 
 // Simulated clients are known by their numbers; who one with data of its own is, is the cloud's to say.
 Result<RemoteClients::Admitted> ids_of(const std::vector<v1::Client>& clients) {
@@ -36,7 +34,7 @@ RemoteClients::Admit edge_admission() {
 }
 
 Answerer::Options edge_answers(RemoteClients& clients, const Security& security, SayNote say) {
-  Answerer::Options answers{.threads = kRelayThreads, .limits = kDown, .say = std::move(say)};
+  Answerer::Options answers{.threads = kRelayThreads, .limits = kDialerLimits, .say = std::move(say)};
   answers.hello.set_version(1);
   answers.hello.set_program("muster");
   answers.hello.set_hosts_groups(true);
@@ -98,7 +96,7 @@ Result<std::string> run_edge(const EdgeRunOptions& options) {
   // With the run its clients end, too; without one they look for the cloud themselves.
   if (signature) {
     clients.finish(*signature);
-    clients.wait_until_told(std::chrono::steady_clock::now() + kLinger);
+    clients.wait_until_told(std::chrono::steady_clock::now() + kEdgeLinger);
   }
   listener.reset();
   return signature;

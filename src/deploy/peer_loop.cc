@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "deploy/silence.h"
 #include "net/dialer.h"
 
 namespace muster {
@@ -27,25 +28,6 @@ double with_jitter(double pause_s) {
   return pause_s * std::uniform_real_distribution<double>(0.5, 1.0)(generator);
 }
 
-// How long nobody has answered. Looked at often: of a longer while the process was stopped, or its machine asleep, and
-// it has not been looking for anybody.
-class Silence {
- public:
-  void end() { seconds_ = 0; }
-  double seconds() {
-    const Clock::time_point now = Clock::now();
-    const double passed_s = std::chrono::duration<double>(now - seen_).count();
-    seconds_ += std::min(passed_s, kLongestLookS);
-    seen_ = now;
-    return seconds_;
-  }
-
- private:
-  static constexpr double kLongestLookS = 0.5;
-  Clock::time_point seen_ = Clock::now();
-  double seconds_ = 0;
-};
-
 bool interrupted(const PeerLoopOptions& options) {
   return options.interrupt && *options.interrupt;
 }
@@ -53,7 +35,7 @@ bool interrupted(const PeerLoopOptions& options) {
 }  // namespace
 
 Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& options) {
-  Silence silence;
+  Silence silence(Clock::now());
   std::uint32_t attempt = 0;
   for (std::size_t next = 0;; ++next) {
     const std::string& address = options.addresses[next % options.addresses.size()];
@@ -61,7 +43,7 @@ Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& op
          [&](std::shared_ptr<Channel> channel) { return answerer.attach(std::move(channel)); });
     int glances = 0;
     for (; !answerer.wait_closed(Clock::now() + kGlance); ++glances) {
-      (void)silence.seconds();
+      (void)silence.look(Clock::now());
       if (interrupted(options)) return failure("interrupted");
     }
     if (const std::optional<Answerer::End> end = answerer.end()) {
@@ -79,16 +61,18 @@ Result<std::string> stay_connected(Answerer& answerer, const PeerLoopOptions& op
             {.line = fmt::format("the connection to {} is lost: {}; dialling again", address, answerer.why_closed()),
              .peer = address});
     }
-    const double silent_s = silence.seconds();
+    const double silent_s = silence.look(Clock::now()).count();
     if (silent_s > options.patience_s) {
       return failure("gave up after {:.0f} s: {}", silent_s, answerer.why_closed());
     }
-    const double pause_s = with_jitter(std::min(kLongestPauseS, kFirstPauseS * std::pow(2.0, attempt)));
+    // Whoever is patient for a minute dials once more when it is over, however long the pauses have become.
+    const double pause_s = std::min(with_jitter(std::min(kLongestPauseS, kFirstPauseS * std::pow(2.0, attempt))),
+                                    std::max(kFirstPauseS, options.patience_s - silent_s));
     attempt = std::min(attempt + 1, 16u);
     const Clock::time_point until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause_s));
     while (Clock::now() < until) {
-      (void)silence.seconds();
+      (void)silence.look(Clock::now());
       if (interrupted(options)) return failure("interrupted");
       std::this_thread::sleep_for(std::min<Clock::duration>(kGlance, until - Clock::now()));
     }

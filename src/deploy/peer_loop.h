@@ -15,6 +15,10 @@
 
 namespace muster {
 
+// Whoever dials is sent a few models at a time, however large.
+inline constexpr ChunkReader::Limits kDialerLimits{
+    .vector_values = std::uint64_t{1} << 34, .held_values = std::uint64_t{1} << 36, .held_vectors = 1 << 16};
+
 struct PeerLoopOptions {
   std::vector<std::string> addresses;  // tried in turn, the first one first
   NetCredentials credentials;

@@ -92,4 +92,10 @@ void SealedChains::send(const TrainTask& task, GroupId group, const ChainVisit& 
   answer.sealed = std::move(sealed->head);
 }
 
+void SealedChains::send_alone(const TrainTask& task, GroupId group, const TrainAnswer& answer) const {
+  if (secrecy_.signer && std::holds_alternative<LocalUpdate>(answer.reply)) {
+    say(task, group, "is alone in its chain, says the host: its model leaves unsealed");
+  }
+}
+
 }  // namespace muster

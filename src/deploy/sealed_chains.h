@@ -23,6 +23,8 @@ class SealedChains {
                                                   std::vector<float>& model) const;
   // Seals the answer for the readers, or says that it leaves openly.
   void send(const TrainTask& task, GroupId group, const ChainVisit& visit, TrainAnswer& answer) const;
+  // The same for a client that is asked outside of any chain: where chains are sealed, as the only one of its own.
+  void send_alone(const TrainTask& task, GroupId group, const TrainAnswer& answer) const;
 
  private:
   [[nodiscard]] std::shared_ptr<const ChainMember> find(const TrainTask& task, GroupId group) const;

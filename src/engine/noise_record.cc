@@ -36,12 +36,12 @@ Result<NoiseKey> read_key(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<NoiseRecord>> NoiseRecord::open(const std::filesystem::path& folder,
+Result<std::shared_ptr<const NoiseKey>> keep_noise_key(const std::filesystem::path& folder,
                                                        const std::filesystem::path& given, bool draw) {
   prepare_cryptography();
   const std::filesystem::path own = folder / kNoiseKeyFile;
   if (!std::filesystem::exists(own)) {
-    if (given.empty() && !draw) return std::unique_ptr<NoiseRecord>();
+    if (given.empty() && !draw) return std::shared_ptr<const NoiseKey>();
     NoiseKey key;
     if (given.empty()) {
       key.bytes = SystemKeys().key();
@@ -57,6 +57,13 @@ Result<std::unique_ptr<NoiseRecord>> NoiseRecord::open(const std::filesystem::pa
     if (error) return failure("{}: cannot write: {}", own.string(), error.message());
   }
   MUSTER_ASSIGN(NoiseKey key, read_key(own));
+  return std::make_shared<const NoiseKey>(std::move(key));
+}
+
+Result<std::unique_ptr<NoiseRecord>> NoiseRecord::open(const std::filesystem::path& folder,
+                                                       const std::filesystem::path& given, bool draw) {
+  MUSTER_ASSIGN(std::shared_ptr<const NoiseKey> key, keep_noise_key(folder, given, draw));
+  if (!key) return std::unique_ptr<NoiseRecord>();
   const std::filesystem::path left = folder / kLeftFile;
   std::map<std::uint32_t, std::uint64_t> known;
   if (std::filesystem::exists(left)) {
@@ -69,8 +76,7 @@ Result<std::unique_ptr<NoiseRecord>> NoiseRecord::open(const std::filesystem::pa
     MUSTER_TRY(write_file(left, ""));  // and with it the folder is on disk, and the key
   }
   MUSTER_ASSIGN(FileAppender file, FileAppender::open(left));
-  std::unique_ptr<NoiseRecord> record(
-      new NoiseRecord(std::make_shared<const NoiseKey>(std::move(key)), std::move(file)));
+  std::unique_ptr<NoiseRecord> record(new NoiseRecord(std::move(key), std::move(file)));
   record->left_ = std::move(known);
   return record;
 }

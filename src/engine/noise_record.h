@@ -12,10 +12,16 @@
 
 namespace muster {
 
+inline constexpr char kNoiseKeyFile[] = "noise.key";
+
+// The key in the folder's kNoiseKeyFile. Where there is none yet: that of `given`, a key file to repeat another run
+// with, or with `draw` one from the system, which is kept there; else null. Fails if others than the owner can read it.
+[[nodiscard]] Result<std::shared_ptr<const NoiseKey>> keep_noise_key(const std::filesystem::path& folder,
+                                                                     const std::filesystem::path& given, bool draw);
+
 class NoiseRecord {
  public:
-  // `given`: a key file to repeat another run with; "": none. `draw`: from the system, where there is none. A folder
-  // that has a key keeps it. Null: noise comes from the recipe's seed.
+  // As keep_noise_key(). Null: noise comes from the recipe's seed.
   [[nodiscard]] static Result<std::unique_ptr<NoiseRecord>> open(const std::filesystem::path& folder,
                                                                  const std::filesystem::path& given, bool draw);
 
@@ -35,7 +41,5 @@ class NoiseRecord {
   std::uint32_t repeated_ = 0;
   Status failed_;
 };
-
-inline constexpr char kNoiseKeyFile[] = "noise.key";
 
 }  // namespace muster

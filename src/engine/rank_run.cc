@@ -97,6 +97,12 @@ class ServedRun {
 
   Status take_recipe(ParcelReader& in) {
     recipe_ = in.take_text();
+    if (const std::vector<std::uint8_t> key = in.take_list<std::uint8_t>(); !key.empty()) {
+      if (key.size() != SecretKey::size()) in.fail();
+      NoiseKey noise;
+      if (key.size() == SecretKey::size()) std::ranges::copy(key, noise.bytes.data());
+      noise_ = std::make_shared<const NoiseKey>(std::move(noise));
+    }
     return in.finish("a recipe");
   }
 
@@ -105,7 +111,7 @@ class ServedRun {
     MUSTER_ASSIGN(const Recipe recipe, parse_recipe(recipe_, "rank 0"));
     // What clients remember is kept by rank 0: no folder.
     MUSTER_ASSIGN(const std::unique_ptr<LocalFederation> federation,
-                  make_simulated_federation(recipe, threads_, nullptr, *data_, {}));
+                  make_simulated_federation(recipe, threads_, nullptr, *data_, {}, {.noise = noise_}));
     ParcelWriter ready;
     ready.put(Message::kReady);
     ready.put(threads_);
@@ -129,6 +135,7 @@ class ServedRun {
   std::uint64_t number_ = 0;
   Recipe begun_;        // as it was before the data settled it
   std::string recipe_;  // as it is run; "" until it is known
+  std::shared_ptr<const NoiseKey> noise_;
   std::uint32_t threads_ = 1;
   std::unique_ptr<FederatedData> data_;
   std::string note_;
@@ -205,13 +212,17 @@ void RankRun::give_data(FederatedData* data) {
 }
 
 Result<std::unique_ptr<RankFederation>> RankRun::federation(const Recipe& recipe, const FederatedData& data,
-                                                            const std::filesystem::path& states) {
+                                                            const std::filesystem::path& states,
+                                                            const MemberSecrets& secrets) {
   ParcelWriter out;
   out.put(Message::kRecipe);
   out.put_text(format_recipe(recipe));
+  std::span<const std::uint8_t> key;
+  if (secrets.noise) key = {secrets.noise->bytes.data(), SecretKey::size()};
+  out.put_list(key);
   tell_others(ranks_, out);
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> local,
-                make_simulated_federation(recipe, rank_threads(ranks_, threads_), nullptr, data, states));
+                make_simulated_federation(recipe, rank_threads(ranks_, threads_), nullptr, data, states, secrets));
   MUSTER_ASSIGN(std::vector<std::uint32_t> threads, wait_until_ready(ranks_, threads_, notes_));
   MUSTER_ASSIGN(std::unique_ptr<ProfileKind> profile, make_profile_kind(recipe.profile));
   MUSTER_ASSIGN(std::unique_ptr<GroupTrainer> trainer,

@@ -29,9 +29,11 @@ class RankRun {
   // Tells the others on this machine where the data are, which must be those of the recipe; null: they make their own.
   void give_data(FederatedData* data);
   // Waits until the others are ready for the settled recipe. Fails if one of them cannot do it, and says which.
-  // `data` is borrowed; `states` as for make_simulated_federation().
+  // `data` is borrowed; `states` and `secrets` as for make_simulated_federation(); a key of noise is told to the
+  // others.
   [[nodiscard]] Result<std::unique_ptr<RankFederation>> federation(const Recipe& recipe, const FederatedData& data,
-                                                                   const std::filesystem::path& states);
+                                                                   const std::filesystem::path& states,
+                                                                   const MemberSecrets& secrets);
   // What the user should know of the others, a line each.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 

@@ -20,7 +20,7 @@ Status check_first_model(const Recipe& recipe) {
 Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe& recipe, std::uint32_t threads,
                                                                    SpareCores* spare, const FederatedData& data,
                                                                    const std::filesystem::path& states,
-                                                                   std::shared_ptr<SumMembers> members) {
+                                                                   MemberSecrets secrets) {
   MUSTER_ASSIGN(std::shared_ptr<const Network> network,
                 make_network(recipe.model, data.shape(), data.classes(), fusion_of(recipe.local.objective)));
   MUSTER_ASSIGN(std::shared_ptr<const Attackers> attackers,
@@ -39,7 +39,7 @@ Result<std::unique_ptr<LocalFederation>> make_simulated_federation(const Recipe&
        .profile = recipe.profile,
        .states = {.folder = states, .memory_limit_bytes = std::uint64_t{recipe.local.state_limit_mb} << 20},
        .attackers = std::move(attackers),
-       .sum_members = std::move(members),
+       .secrets = std::move(secrets),
        .late = late_clients(recipe, data.clients()),
        .late_round = recipe.newcomers.round.value_or(1)});
 }

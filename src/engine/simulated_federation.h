@@ -16,10 +16,10 @@ namespace muster {
 [[nodiscard]] Status check_first_model(const Recipe& recipe);
 
 // `data` is borrowed; `spare`, of LocalFederationOptions, may be null. What clients remember goes to the folder
-// `states` once there is too much of it. `members`: see LocalFederationOptions. Fails if the network does not fit the
+// `states` once there is too much of it. `secrets`: see LocalFederationOptions. Fails if the network does not fit the
 // data. Precondition: check_recipe() and check_recipe_for() pass.
 [[nodiscard]] Result<std::unique_ptr<LocalFederation>> make_simulated_federation(
     const Recipe& recipe, std::uint32_t threads, SpareCores* spare, const FederatedData& data,
-    const std::filesystem::path& states, std::shared_ptr<SumMembers> members = {});
+    const std::filesystem::path& states, MemberSecrets secrets = {});
 
 }  // namespace muster

@@ -6,11 +6,13 @@
 
 #include "base/clock.h"
 #include "base/stopwatch.h"
+#include "engine/noise_record.h"
 #include "engine/rank_run.h"
 #include "engine/results.h"
 #include "engine/round_loop.h"
 #include "engine/saved_recipe.h"
 #include "engine/simulated_federation.h"
+#include "recipe/choices.h"
 #include "recipe/fit_to_data.h"
 #include "recipe/recipe_text.h"
 
@@ -29,12 +31,16 @@ std::string resumed_from(const RunState& state, const Recipe& recipe) {
 Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRun* ranks, const FederatedData& data,
                                                     const std::filesystem::path& states,
                                                     const SimulationOptions& options) {
+  MemberSecrets secrets;
+  if (recipe.dp.on() && sums_securely(recipe) && !options.federation) {
+    MUSTER_ASSIGN(secrets.noise, keep_noise_key(states.parent_path(), options.noise_key, false));
+  }
   if (ranks) {
-    MUSTER_ASSIGN(std::unique_ptr<RankFederation> made, ranks->federation(recipe, data, states));
+    MUSTER_ASSIGN(std::unique_ptr<RankFederation> made, ranks->federation(recipe, data, states, secrets));
     return std::unique_ptr<Federation>(std::move(made));
   }
   MUSTER_ASSIGN(std::unique_ptr<LocalFederation> made,
-                make_simulated_federation(recipe, options.threads, options.spare, data, states));
+                make_simulated_federation(recipe, options.threads, options.spare, data, states, std::move(secrets)));
   if (options.federation) return options.federation(recipe, std::move(made), states.parent_path());
   if (options.times) {
     options.times->threads = made->threads();

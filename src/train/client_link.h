@@ -18,7 +18,7 @@ class Attackers;
 class LocalSolver;
 class MemberVerifier;
 class SealedChain;
-class SumMembers;
+struct MemberSecrets;
 struct PrivacyOptions;
 
 // What the server of a secure sum says to a member, and what that answers.
@@ -70,13 +70,13 @@ class ClientLink {
 
 // Clients simulated in this process by `solver`, who tell profiles of `kind` (both borrowed), with injected faults.
 // `attackers`: some of them are malicious; borrowed, may be null. `privacy`: of changes that are summed securely, to
-// which each adds its share of noise; borrowed, may be null. `members`: who takes part in secure sums
-// for them; borrowed; null: members that are simulated, too.
+// which each adds its share of noise; borrowed, may be null. `secrets`: what they take part in secure sums with
+// (train/sum_members.h); borrowed; null: simulated, too.
 [[nodiscard]] std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                                const FaultOptions& faults,
                                                                bool stragglers_send_partial_work, std::uint64_t seed,
                                                                const Attackers* attackers = nullptr,
                                                                const PrivacyOptions* privacy = nullptr,
-                                                               SumMembers* members = nullptr);
+                                                               const MemberSecrets* secrets = nullptr);
 
 }  // namespace muster

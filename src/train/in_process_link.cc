@@ -15,7 +15,8 @@ namespace {
 class InProcessLink final : public ClientLink {
  public:
   InProcessLink(LocalSolver& solver, const ProfileKind& kind, const FaultOptions& faults, bool partial,
-                std::uint64_t seed, const Attackers* attackers, const PrivacyOptions* privacy, SumMembers* members)
+                std::uint64_t seed, const Attackers* attackers, const PrivacyOptions* privacy,
+                const MemberSecrets* secrets)
       : solver_(solver),
         kind_(kind),
         faults_(faults),
@@ -23,7 +24,7 @@ class InProcessLink final : public ClientLink {
         seed_(seed),
         attackers_(attackers),
         privacy_(privacy && privacy->on() ? privacy : nullptr),
-        given_(members),
+        secrets_(secrets ? *secrets : MemberSecrets{}),
         verifier_(seed) {}
 
   Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
@@ -54,7 +55,7 @@ class InProcessLink final : public ClientLink {
   SumHost sum_host() const override { return {.run = "simulation", .verifier = &verifier_}; }
 
   Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
-    if (phase == SumPhase::kKeys && !given_) simulated_ = make_simulated_members(seed_);
+    if (phase == SumPhase::kKeys && !secrets_.members) simulated_ = make_simulated_members(seed_);
     for (std::size_t i = 0; i < asks.size(); ++i) {
       MUSTER_ASSIGN(SumReply reply, take_part(phase, asks[i]));
       take(i, std::move(reply));
@@ -88,16 +89,22 @@ class InProcessLink final : public ClientLink {
   }
 
  private:
-  // Of a private run with noise from the seed, drawn for each client and round.
   Result<Words> encode(const SumTerms& terms, const TrainTask& task, LocalUpdate& update) const {
     if (!privacy_) return encode_change(terms.format, task.model, update);
-    Stream stream({.seed = seed_,
-                   .purpose = Purpose::kNoise,
-                   .round = task.round,
-                   .id = task.client.value,
-                   .part = std::numeric_limits<std::uint32_t>::max() - 1});
-    return encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update,
-                                 [&] { return stream.uniform(); });
+    return encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update, noise_for(task));
+  }
+
+  // From the seed it is drawn for each client and round, whatever the change.
+  ChangeNoise noise_for(const TrainTask& task) const {
+    if (secrets_.noise) return secret_change_noise(*secrets_.noise, task.round, task.client);
+    return [this, round = task.round, client = task.client](const PublicBytes&) {
+      auto stream = std::make_shared<Stream>(StreamKey{.seed = seed_,
+                                                       .purpose = Purpose::kNoise,
+                                                       .round = round,
+                                                       .id = client.value,
+                                                       .part = std::numeric_limits<std::uint32_t>::max() - 1});
+      return [stream] { return stream->uniform(); };
+    };
   }
 
   // A client that vanishes in a round does so in some phase of its first sum, and is not there for the others.
@@ -137,7 +144,7 @@ class InProcessLink final : public ClientLink {
     return reply;
   }
 
-  [[nodiscard]] SumMembers& members() { return given_ ? *given_ : *simulated_; }
+  [[nodiscard]] SumMembers& members() { return secrets_.members ? *secrets_.members : *simulated_; }
 
   Result<SumReply> answer_of(SumPhase phase, ClientId client, Result<SumMessage> said) {
     if (!said || phase == SumPhase::kOpening) members().leave(client, said ? "" : said.error().message);
@@ -166,7 +173,7 @@ class InProcessLink final : public ClientLink {
   const Attackers* attackers_;
   const PrivacyOptions* privacy_;
   std::vector<float> poisoned_;
-  SumMembers* given_;                      // null: simulated_ are meant
+  MemberSecrets secrets_;
   std::unique_ptr<SumMembers> simulated_;  // of the sum that this link has under way
   SimulatedVerifier verifier_;
   std::vector<float> spare_;  // memory for a model
@@ -177,9 +184,9 @@ class InProcessLink final : public ClientLink {
 std::unique_ptr<ClientLink> make_in_process_link(LocalSolver& solver, const ProfileKind& kind,
                                                  const FaultOptions& faults, bool stragglers_send_partial_work,
                                                  std::uint64_t seed, const Attackers* attackers,
-                                                 const PrivacyOptions* privacy, SumMembers* members) {
+                                                 const PrivacyOptions* privacy, const MemberSecrets* secrets) {
   return std::make_unique<InProcessLink>(solver, kind, faults, stragglers_send_partial_work, seed, attackers, privacy,
-                                         members);
+                                         secrets);
 }
 
 }  // namespace muster

@@ -68,7 +68,7 @@ void LocalFederation::make_worker(std::uint32_t worker) {
                                                    *objective_, *states_, options_.seed, parts_);
   solvers_[worker]->set_attackers(options_.attackers.get());
   links_[worker] = make_in_process_link(*solvers_[worker], profile_kind(), options_.faults, partial, options_.seed,
-                                        options_.attackers.get(), &options_.privacy, options_.sum_members.get());
+                                        options_.attackers.get(), &options_.privacy, &options_.secrets);
   if (times_) solvers_[worker]->set_times(&(*times_)[worker]);
 }
 

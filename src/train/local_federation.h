@@ -12,6 +12,7 @@
 #include "solver/local_solver.h"
 #include "train/evaluation_pieces.h"
 #include "train/federation.h"
+#include "train/sum_members.h"
 #include "train/thread_host.h"
 
 namespace muster {
@@ -29,7 +30,7 @@ struct LocalFederationOptions {
   ProfileOptions profile;
   ClientStateOptions states;
   std::shared_ptr<const Attackers> attackers;  // null: all clients are honest
-  std::shared_ptr<SumMembers> sum_members;     // thread-safe, who take part in secure sums; null: they are simulated
+  MemberSecrets secrets;                       // of secure sums
   std::vector<std::uint32_t> late;             // clients that are not there before `late_round`, ascending
   std::uint32_t late_round = 1;
 };

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
+
+#include "secure/key_agreement.h"
 
 namespace muster {
 namespace {
@@ -37,8 +41,7 @@ std::int64_t discrete_gaussian(double deviation, const std::function<double()>& 
 }
 
 Result<Words> encode_private_change(const FixedPoint& format, const PrivacyOptions& privacy, std::uint32_t threshold,
-                                    std::span<const float> start, LocalUpdate& update,
-                                    const std::function<double()>& uniform) {
+                                    std::span<const float> start, LocalUpdate& update, const ChangeNoise& noise) {
   double squares = 0;
   for (std::size_t i = 0; i < start.size(); ++i) {
     update.model[i] -= start[i];
@@ -54,20 +57,38 @@ Result<Words> encode_private_change(const FixedPoint& format, const PrivacyOptio
   // A hair less, for the rounding of products.
   const double shortened = std::min(1.0, *privacy.clip / std::max(std::sqrt(squares), 1e-300)) * (1 - 1e-12);
   const double largest = kLargestValue * steps;
+  std::vector<double> numbers(start.size() + 1);  // and what tells different amounts of noise apart
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    numbers[i] = std::trunc(double{update.model[i]} * shortened * per_step);
+  }
+  if (deviation > 0) {
+    numbers.back() = deviation;
+    const std::function<double()> uniform = noise(digest_of(std::as_bytes(std::span(numbers))));
+    for (std::size_t i = 0; i < start.size(); ++i) {
+      numbers[i] += static_cast<double>(discrete_gaussian(deviation, uniform));
+    }
+  }
   Words words = zero_words(format.bits, start.size() + 1);
   std::visit(
       [&](auto& values) {
         using Word = typename std::remove_reference_t<decltype(values)>::value_type;
         for (std::size_t i = 0; i < start.size(); ++i) {
-          double number = std::trunc(double{update.model[i]} * shortened * per_step);
-          if (deviation > 0) number += static_cast<double>(discrete_gaussian(deviation, uniform));
-          const auto whole = static_cast<std::int64_t>(std::clamp(number, -largest, largest));
+          const auto whole = static_cast<std::int64_t>(std::clamp(numbers[i], -largest, largest));
           values[i] = static_cast<Word>(static_cast<std::uint64_t>(whole));
         }
         values.back() = 1;
       },
       words);
+  sodium_memzero(numbers.data(), numbers.size() * sizeof numbers[0]);
   return words;
+}
+
+ChangeNoise secret_change_noise(const NoiseKey& key, std::uint32_t round, ClientId client) {
+  return [&key, round, client](const PublicBytes& change) {
+    auto stream = std::make_shared<SecretStream>(
+        derive_key(key.bytes, "noise of a member's change", change, round, client.value));
+    return [stream] { return stream->uniform(); };
+  };
 }
 
 }  // namespace muster

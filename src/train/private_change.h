@@ -15,6 +15,7 @@
 
 #include "aggregate/privacy_options.h"
 #include "secure/fixed_point.h"
+#include "secure/secret_stream.h"
 #include "solver/local_task.h"
 
 namespace muster {
@@ -26,10 +27,19 @@ namespace muster {
 // A draw of the discrete Gaussian of this deviation, in whole numbers. `uniform` gives numbers of [0, 1).
 [[nodiscard]] std::int64_t discrete_gaussian(double deviation, const std::function<double()>& uniform);
 
+// Where the noise of one change comes from: given a digest of the change and of how much noise it wants, what gives
+// numbers of [0, 1).
+using ChangeNoise = std::function<std::function<double()>(const PublicBytes& change)>;
+
 // Leaves the change in update.model. Fails if the format is too coarse for the noise. Precondition: as many values in
 // either model.
 [[nodiscard]] Result<Words> encode_private_change(const FixedPoint& format, const PrivacyOptions& privacy,
                                                   std::uint32_t threshold, std::span<const float> start,
-                                                  LocalUpdate& update, const std::function<double()>& uniform);
+                                                  LocalUpdate& update, const ChangeNoise& noise);
+
+// From a key, for one client in one round. The same change has the same noise however often it is asked for, so a sum
+// that is begun again shows nothing more; another change, or as much noise as another threshold or multiplier asks for,
+// has noise of its own, or the difference of the two would have none. Borrows the key.
+[[nodiscard]] ChangeNoise secret_change_noise(const NoiseKey& key, std::uint32_t round, ClientId client);
 
 }  // namespace muster

@@ -26,6 +26,7 @@ class SimulatedMembers final : public SumMembers {
     return found == members_.end() ? nullptr : &found->second->sum;
   }
 
+  void refuse(ClientId, const std::string&) override {}
   void leave(ClientId client, const std::string&) override { members_.erase(client.value); }
 
  private:

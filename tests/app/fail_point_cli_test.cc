@@ -312,6 +312,57 @@ TEST_F(FailPointRuns, WithSecureSumsEndAsTheirSimulation) {
   EXPECT_GT(killed, 0);
 }
 
+// A client process dies before it answers: in the first round when it is asked for its keys, in the second for its
+// shares, and so on. It comes back without its secrets, and is lost from that phase on, in that round.
+TEST_F(FailPointRuns, AClientThatDiesInAPhaseOfASecureSumIsLostThere) {
+  const std::string recipe = file("phases.toml", R"(
+name = "phases"
+rounds = 6
+[data]
+source = "synthetic"
+clients = 9
+samples-min = 40
+samples-max = 60
+test-fraction = 0.1
+[model]
+name = "mlp"
+hidden = [16]
+[local]
+batch-size = 8
+[evaluation]
+on = "global"
+[grouping]
+method = "random"
+size = 9
+[aggregation]
+in-group = "secure-sum"
+)");
+  // Whoever comes back says first that it has lost its part of the sum under way.
+  const Outcome outcome = run_with(recipe, {{"client-2", "send.before@reply:1"},
+                                            {"client-2", "send.before@reply:3"},
+                                            {"client-2", "send.before@reply:4"},
+                                            {"client-2", "send.before@reply:5"},
+                                            {"client-2", "send.before@reply:6"}});
+  ASSERT_EQ(outcome.status, 0) << log("cloud");
+  EXPECT_EQ(outcome.died, Words(5, "client-2"));
+  std::ifstream lines(std::filesystem::path(run_folder()) / "rounds.jsonl");
+  std::size_t rounds = 0;
+  const Words phases{"keys", "shares", "input", "agreement", "opening"};
+  for (std::string line; std::getline(lines, line); ++rounds) {
+    const auto round = nlohmann::json::parse(line);
+    const bool hurt = rounds < phases.size();
+    ASSERT_EQ(round["secure"]["lost"].size(), hurt ? 1u : 0u) << line;
+    EXPECT_EQ(round["secure"]["abandoned"], 0) << line;
+    EXPECT_EQ(round["participants"], rounds < 3 ? 8 : 9) << "whoever has sent its vector is in the sum: " << line;
+    if (!hurt) continue;
+    EXPECT_EQ(round["secure"]["lost"][0]["client"], 8) << line;
+    EXPECT_EQ(round["secure"]["lost"][0]["phase"], phases[rounds]) << line;
+  }
+  EXPECT_EQ(rounds, 6u);
+  const Finished ledger = checked_ledger(false);
+  EXPECT_EQ(ledger.status, 0) << ledger.out;
+}
+
 // A client that dies and does not come back costs its share of the rounds after it, and nothing else.
 TEST_F(FailPointRuns, AreRightWithoutAClientThatIsLost) {
   const char* const asked = std::getenv("MUSTER_KILLS");

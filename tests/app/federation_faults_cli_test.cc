@@ -178,11 +178,11 @@ TEST_F(FederationFaults, AThirdOfTheClientsIsStoppedAndBackInTime) {
 
 // For longer than they are patient, while the cloud is away: it is not they who looked for it in vain.
 TEST_F(FederationFaults, AnEdgeAndAClientThatWereStoppedForLongerThanTheirPatience) {
-  const Words patience{"--patience", "5"};
+  const Words patience{"--patience", "10"};
   start_cloud();
   const std::string cloud = announced("address");
   start("edge-north",
-        {"edge", "--cloud", cloud, "--listen", "127.0.0.1:0", "--announce", at("edge").string(), "--patience", "5"});
+        {"edge", "--cloud", cloud, "--listen", "127.0.0.1:0", "--announce", at("edge").string(), "--patience", "10"});
   const std::string edge = announced("edge");
   for (int i = 0; i < 3; ++i) start_client(i, i == 0 ? cloud : edge + "," + cloud, i < 2 ? patience : Words{});
   wait_for_round(2);
@@ -192,7 +192,7 @@ TEST_F(FederationFaults, AnEdgeAndAClientThatWereStoppedForLongerThanTheirPatien
     signal(name, SIGSTOP);
   }
   signal("client-1", SIGSTOP);
-  std::this_thread::sleep_for(std::chrono::duration<double>(long_version() ? 20 : 5.5));
+  std::this_thread::sleep_for(std::chrono::duration<double>(long_version() ? 20 : 10.5));
   const Words stopped{"edge-north", "client-0", "client-1"};
   for (const std::string& name : stopped) signal(name, SIGCONT);
   std::this_thread::sleep_for(std::chrono::milliseconds(700));  // and dial in vain once more

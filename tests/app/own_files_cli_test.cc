@@ -29,10 +29,12 @@ class OwnFiles : public CommandLineTest {
     EXPECT_TRUE(started.ok());
     return std::move(started).value();
   }
-  BackgroundProcess client(const std::string& name, const std::string& to) {
+  BackgroundProcess client(const std::string& name, const std::string& to, const Words& more = {}) {
     issue({"--role", "client", "--name", name});
-    return start(name, {"client", "--to", to, "--pki", at("pki/client-" + name), "--data", at(name + ".csv"), "--state",
-                        at("states")});
+    Words words{"client",          "--to",    to,          "--pki", at("pki/client-" + name), "--data",
+                at(name + ".csv"), "--state", at("states")};
+    words.insert(words.end(), more.begin(), more.end());
+    return start(name, words);
   }
   // What a file says, once it says it.
   std::string wait_for(const std::string& path, const std::string& wanted = "\n") {
@@ -90,6 +92,11 @@ TEST_F(OwnFiles, HaveTheSignatureOfOneTableAndWhoDoesNotFitIsToldWhy) {
   clients.push_back(client("graz", behind));
   EXPECT_EQ(clients[1].wait(30), 1);
   EXPECT_THAT(slurp(at("odd.log")), HasSubstr("refused this process: it has a column 'mass', which the other clients"));
+  file("strict.csv", slurp(at("linz.csv")));
+  BackgroundProcess strict = client("strict", address, {"--require", "aggregation.in-group=secure-sum"});
+  EXPECT_EQ(strict.wait(30), 1);
+  EXPECT_THAT(slurp(at("strict.log")), HasSubstr("and this client requires aggregation.in-group=secure-sum"));
+  EXPECT_THAT(slurp(at("strict.log")), testing::Not(HasSubstr("training rows"))) << "it told of its data";
   clients.push_back(client("linz", behind + "," + address));
   EXPECT_EQ(cloud.wait(60), 0) << slurp(at("cloud.log"));
   for (const std::size_t i : {0u, 2u, 3u}) EXPECT_EQ(clients[i].wait(20), 0);
@@ -161,6 +168,8 @@ TEST_F(OwnFiles, ANewcomerJoinsThroughAnEdge) {
 
 TEST_F(OwnFiles, MistakesAreOneLine) {
   const std::string table = file("t.csv", "a,label\n1,x\n");
+  expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--name", "a", "--data", table, "--require", "dp.clp=1"},
+               2, HasSubstr("--require: dp.clp"));
   expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--data", table}, 2, HasSubstr("--name: missing"));
   expect_error({"client", "--to", "127.0.0.1:1", "--insecure", "--name", "a", "--data", at("none.csv")}, 2,
                HasSubstr("--data: " + at("none.csv") + ": no such file"));

@@ -28,7 +28,7 @@ class DeployedProperty : public SimulationTest {
   // Runs, or resumes, with processes that remember in `states`, until `stop` rounds are done (0: to the end).
   Result<RunSummary> go(const Recipe* recipe, const std::string& run, const std::filesystem::path& states,
                         std::uint32_t edges, std::uint32_t stop) {
-    DeploymentInMemory deployment({.edges = edges, .states = states});
+    DeploymentInMemory deployment({.edges = edges, .states = states, .noise_key = key_});
     std::atomic<bool> interrupt{false};
     SimulationOptions wanted = options(1);
     wanted.interrupt = &interrupt;
@@ -51,13 +51,34 @@ class DeployedProperty : public SimulationTest {
     if (check_settings(settings)) check(number, settings);
   }
 
+  // Those whose members add noise to what they sum.
+  void check_private(std::uint32_t number) {
+    Settings settings = RandomComposition(10'000 + number).draw();
+    std::erase_if(settings, [](const std::string& one) {
+      return one.starts_with("aggregation.") || one.starts_with("grouping.") || one.starts_with("profile.") ||
+             one.starts_with("training.") || one.starts_with("dp.");
+    });
+    for (const char* const one : {"grouping.method=random", "grouping.size=4", "aggregation.in-group=secure-sum",
+                                  "aggregation.global=uniform", "dp.clip=1.0", "dp.noise-multiplier=1.0"}) {
+      settings.emplace_back(one);
+    }
+    if (!check_settings(settings)) return;
+    const ScratchFolder keys;
+    ASSERT_TRUE(keep_noise_key(keys.path(), {}, true).ok());
+    key_ = keys.path() / kNoiseKeyFile;
+    check(number, settings);
+    key_.clear();
+  }
+
   void check(std::uint32_t number, const Settings& settings) {
     const Recipe recipe = recipe_of({settings});
     SCOPED_TRACE(described(number, settings));
 
     Stream stream({.seed = number, .purpose = Purpose::kTest, .part = 3});
     const std::uint32_t edges = number % 3;
-    const auto simulated = simulate(recipe, options());
+    SimulationOptions here = options();
+    here.noise_key = key_;
+    const auto simulated = simulate(recipe, here);
     const ScratchFolder kept;
     const auto whole = go(&recipe, "", kept.path() / "whole", edges, 0);
     ASSERT_EQ(simulated.ok(), whole.ok()) << (whole.ok() ? simulated : whole).error().message;
@@ -189,6 +210,7 @@ class DeployedProperty : public SimulationTest {
     EXPECT_EQ(compared_, count);
   }
 
+  std::filesystem::path key_;  // of members' noise, where they add it
   std::uint32_t compared_ = 0;
   std::uint32_t not_needed_ = 0;  // clients
 };
@@ -199,6 +221,10 @@ TEST_F(DeployedProperty, HoldsForRandomCompositions) {
 
 TEST_F(DeployedProperty, HoldsForSecureSums) {
   check_many([this](std::uint32_t number) { check_secure(number); }, 3);
+}
+
+TEST_F(DeployedProperty, HoldsForNoiseOfMembers) {
+  check_many([this](std::uint32_t number) { check_private(number); }, 2);
 }
 
 TEST_F(DeployedProperty, OverSelectionLeavesALedgerThatAddsUp) {

@@ -10,6 +10,7 @@
 #include "deploy/edge_in_memory.h"
 #include "deploy/member_certificate.h"
 #include "deploy/run_ledger.h"
+#include "engine/noise_record.h"
 #include "recipe/choices.h"
 #include "wire/edge_federation.h"
 #include "wire/memory_channel.h"
@@ -18,8 +19,9 @@ namespace muster {
 
 struct DeploymentShape {
   std::uint32_t edges = 0;
-  std::uint32_t processes = 3;        // for clients
-  std::filesystem::path states = {};  // empty: in memory
+  std::uint32_t processes = 3;           // for clients
+  std::filesystem::path states = {};     // empty: in memory
+  std::filesystem::path noise_key = {};  // of all processes; empty: each draws its own where it needs one
   EdgeFederationOptions federation = {};
   MemoryLine::Tap tap = {};        // of the lines to clients
   MemoryLine::Tap edge_tap = {};   // of the lines from edges to the cloud
@@ -51,6 +53,10 @@ class DeploymentInMemory {
       ClientRunOptions options;
       options.clients = {{p * count / processes, (p + 1) * count / processes - 1}};
       if (!shape_.states.empty()) options.state = shape_.states / std::to_string(p);
+      if (!shape_.noise_key.empty()) {
+        MUSTER_TRY(make_folder(options.state));
+        MUSTER_TRY(keep_noise_key(options.state, shape_.noise_key, false));
+      }
       const std::lock_guard lock(mutex_);
       options_.push_back(options);
       answerers_.push_back(std::make_unique<Answerer>(client_answers(options)));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <set>
 
 #include "aggregate/privacy_accountant.h"
 #include "deploy/deployment_in_memory.h"
@@ -113,19 +114,56 @@ TEST_F(PrivateDeployedRun, RefusesKeysThatAreNoneOrThatOthersCanRead) {
   EXPECT_FALSE(NoiseRecord::open(folder.path(), {}, true).ok());
 }
 
-// Simulated: members of secure sums add the noise themselves.
-TEST_F(PrivateDeployedRun, OfSecureSumsHasNoiseOfItsMembers) {
-  const auto with = [](const Settings& more) {
-    Settings all{"rounds=3",
-                 "dp.clip=1.0",
-                 "aggregation.global=uniform",
-                 "aggregation.in-group=secure-sum",
-                 "grouping.method=random",
-                 "grouping.size=4",
-                 "plan.sample-clients=12"};
-    all.insert(all.end(), more.begin(), more.end());
-    return small(all);
+Recipe private_sums(const Settings& more) {
+  Settings all{"rounds=3",
+               "dp.clip=1.0",
+               "aggregation.global=uniform",
+               "aggregation.in-group=secure-sum",
+               "grouping.method=random",
+               "grouping.size=4",
+               "plan.sample-clients=12"};
+  all.insert(all.end(), more.begin(), more.end());
+  return small(all);
+}
+
+// Members of secure sums add the noise themselves, deployed from keys of their own.
+TEST_F(PrivateDeployedRun, OfSecureSumsIsRepeatedByWhoeverHasItsMembersKeys) {
+  const Recipe recipe = private_sums({"dp.noise-multiplier=2.0"});
+  const auto deployed = [&](const std::string& states, const std::filesystem::path& key, std::uint32_t edges) {
+    DeploymentInMemory deployment({.edges = edges, .states = states_.path() / states, .noise_key = key});
+    SimulationOptions wanted = options(1);
+    wanted.secret_noise = true;
+    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
+                            const std::filesystem::path& folder) {
+      return deployment.make(settled, std::move(here), folder);
+    };
+    const auto summary = simulate(recipe, wanted);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : RunSummary{};
   };
+  const ScratchFolder keys;
+  ASSERT_TRUE(keep_noise_key(keys.path(), {}, true).ok());
+  const std::filesystem::path key = keys.path() / kNoiseKeyFile;
+  SimulationOptions wanted = options(1);
+  wanted.noise_key = key;
+  const auto simulated = simulate(recipe, wanted);
+  ASSERT_TRUE(simulated.ok()) << simulated.error().message;
+  for (const std::uint32_t edges : {0u, 1u}) {
+    const RunSummary shared = deployed(fmt::format("shared-{}", edges), key, edges);
+    EXPECT_EQ(shared.signature, simulated->signature) << edges;
+    EXPECT_FALSE(std::filesystem::exists(shared.dir / kNoiseKeyFile)) << "the cloud has none";
+  }
+  EXPECT_NE(run(recipe).signature, simulated->signature) << "noise from the seed";
+  const RunSummary own = deployed("own", {}, 0);
+  EXPECT_NE(own.signature, simulated->signature);
+  std::set<std::string> drawn;
+  for (const char* const process : {"0", "1", "2"}) drawn.insert(slurp(states_.path() / "own" / process / "noise.key"));
+  EXPECT_EQ(drawn.size(), 3u);
+  EXPECT_FALSE(drawn.contains(""));
+}
+
+TEST_F(PrivateDeployedRun, OfSecureSumsHasNoiseOfItsMembers) {
+  const auto with = private_sums;
   const RunSummary one = run(with({"dp.noise-multiplier=2.0", "faults.drop=0.1"}), 1);
   EXPECT_EQ(run(with({"dp.noise-multiplier=2.0", "faults.drop=0.1"}), 3).signature, one.signature);
   PrivacyAccountant accountant;

@@ -272,6 +272,42 @@ TEST_F(SecureSums, AnotherModelThanTheOneInTheTermsIsRefused) {
   for (const nlohmann::json& one : round["dropped"]) EXPECT_EQ(one["reason"], "refused") << round;
 }
 
+// In the open, beside a sum: a run with secure sums has no use for it.
+class PryingHost final : public GroupTrainer {
+ public:
+  PryingHost(std::unique_ptr<GroupTrainer> honest, ClientId victim, std::vector<TrainReply>& replies)
+      : honest_(std::move(honest)), victim_(victim), replies_(replies) {}
+  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                            GroupUpdate reuse) const override {
+    if (std::ranges::find(task.members, victim_) != task.members.end()) {
+      MUSTER_ASSIGN(TrainReply reply, link.train(train_task(call, task, victim_, call.models[task.model], 0), {}));
+      replies_.push_back(std::move(reply));
+    }
+    return honest_->train(call, task, link, std::move(reuse));
+  }
+  std::uint32_t visits() const override { return honest_->visits(); }
+
+ private:
+  std::unique_ptr<GroupTrainer> honest_;
+  ClientId victim_;
+  std::vector<TrainReply>& replies_;
+};
+
+TEST_F(SecureSums, AModelByItselfIsNotGivenAway) {
+  std::vector<TrainReply> replies;
+  DeploymentInMemory deployment({.processes = 4, .states = states_.path(), .host = [&](auto honest) {
+                                   return std::make_unique<PryingHost>(std::move(honest), kCheated, replies);
+                                 }});
+  const auto rounds = lines(deploy(small(kSecureRun), deployment).dir / "rounds.jsonl");
+  ASSERT_EQ(replies.size(), 3u);
+  for (const TrainReply& reply : replies) {
+    const auto* const dropped = std::get_if<Dropped>(&reply);
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(dropped->reason, DropReason::kRefused);
+  }
+  for (const auto& round : rounds) EXPECT_EQ(round["participants"], 12) << "the sum itself goes on: " << round;
+}
+
 // The simulation says who vanishes in which phase; in the deployment these processes die as they answer, and others
 // take their place, which know nothing of the sum.
 TEST_F(SecureSums, WhoDiesInAPhaseCostsWhatItCostsInTheSimulation) {

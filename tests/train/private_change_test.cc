@@ -8,11 +8,16 @@
 #include <map>
 
 #include "base/random.h"
+#include "secure/key_source.h"
 
 namespace muster {
 namespace {
 
 constexpr std::uint32_t kThreshold = 4;
+
+ChangeNoise drawn_from(Stream& stream) {
+  return [&](const PublicBytes&) { return [&] { return stream.uniform(); }; };
+}
 
 // What one member gives, in numbers of its model.
 std::vector<double> given(const PrivacyOptions& privacy, const FixedPoint& format, std::vector<float> model,
@@ -21,8 +26,7 @@ std::vector<double> given(const PrivacyOptions& privacy, const FixedPoint& forma
   for (float& value : model) value += 0.5f;
   LocalUpdate update{.client = {client}, .model = std::move(model), .samples = 7};
   Stream stream({.seed = 3, .purpose = Purpose::kTest, .id = client});
-  const auto words =
-      encode_private_change(format, privacy, kThreshold, start, update, [&] { return stream.uniform(); });
+  const auto words = encode_private_change(format, privacy, kThreshold, start, update, drawn_from(stream));
   EXPECT_TRUE(words.ok()) << words.error().message;
   const auto decoded = decode_sum(format, *words, start.size(), 1);
   EXPECT_TRUE(decoded.ok()) << decoded.error().message;
@@ -75,9 +79,52 @@ TEST(PrivateChange, RefusesFormatsTooCoarseForItsNoise) {
   LocalUpdate update{.model = {0.1f, 0.2f, 0.3f}};
   Stream stream({.seed = 3, .purpose = Purpose::kTest});
   const auto words = encode_private_change({.bits = 32, .fraction_bits = 8, .most_weight = 1}, faint, kThreshold, start,
-                                           update, [&] { return stream.uniform(); });
+                                           update, drawn_from(stream));
   ASSERT_FALSE(words.ok());
   EXPECT_EQ(words.error().message, "noise of 2 steps, want at least 8");
+}
+
+// What a sum shows that is begun again, or that another one is compared with.
+TEST(PrivateChange, HasSecretNoiseThatBelongsToIt) {
+  const NoiseKey key{SeededKeys({.seed = 1}).key()};
+  const FixedPoint format{.bits = 32, .fraction_bits = 20, .most_weight = 1};
+  const std::vector<float> start(500);
+  struct Asked {
+    float value = 0.01f;
+    double multiplier = 2;
+    std::uint32_t threshold = kThreshold;
+    std::uint32_t round = 1;
+    ClientId client{4};
+  };
+  // The noise alone, in deviations.
+  const auto noise = [&](const Asked& asked, const NoiseKey& by) {
+    const PrivacyOptions privacy{.clip = 1, .noise_multiplier = asked.multiplier};
+    const auto words_of = [&](const PrivacyOptions& how) {
+      LocalUpdate update{.model = std::vector<float>(start.size(), asked.value)};
+      const auto words = encode_private_change(format, how, asked.threshold, start, update,
+                                               secret_change_noise(by, asked.round, asked.client));
+      EXPECT_TRUE(words.ok());
+      std::vector<double> values = decode_sum(format, *words, start.size(), 1)->mean;
+      for (double& value : values) value /= private_scale(how, asked.threshold);
+      return values;
+    };
+    std::vector<double> with = words_of(privacy);
+    for (double& value : with) value = (value - asked.value) / asked.multiplier * std::sqrt(double(asked.threshold));
+    return with;
+  };
+  const auto alike = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    double product = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) product += a[i] * b[i];
+    return product / (length(a) * length(b));
+  };
+  const std::vector<double> first = noise({}, key);
+  EXPECT_EQ(noise({}, key), first) << "a sum that is begun again";
+  EXPECT_LT(std::abs(alike(noise({}, NoiseKey{SeededKeys({.seed = 2}).key()}), first)), 0.2);
+  EXPECT_LT(std::abs(alike(noise({.value = 0.0101f}, key), first)), 0.2) << "or the difference would have no noise";
+  EXPECT_LT(std::abs(alike(noise({.multiplier = 4}, key), first)), 0.2) << "or it could be solved for";
+  EXPECT_LT(std::abs(alike(noise({.threshold = 3}, key), first)), 0.2);
+  EXPECT_LT(std::abs(alike(noise({.round = 2}, key), first)), 0.2);
+  EXPECT_LT(std::abs(alike(noise({.client = {5}}, key), first)), 0.2);
 }
 
 // Against the probabilities that define it, exp(-k^2 / (2 s^2)) over their sum.
