@@ -56,25 +56,37 @@ function(muster_library_options target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:muster_flags>)
 endfunction()
 
+# Files of a target are compiled several at a time, which takes less than half the time of one by one: most of it goes
+# into headers and templates that they share. So names at file scope, also in unnamed namespaces, differ within a target.
+# Whoever changes one file over and over switches it off: -D MUSTER_TOGETHER=OFF.
+function(muster_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MUSTER_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # Files that parse, print and arrange. Release builds do not optimise them as they do the rest: their compile time is
 # large, their running time is not.
 function(muster_cold_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   muster_precompile(${target} cold ${MUSTER_COMMON_HEADERS} <nlohmann/json.hpp>)
+  muster_together(${target})
 endfunction()
 
-# muster_stage(NAME [INTERNAL] SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
+# muster_stage(NAME [INTERNAL] [TOGETHER] SOURCES a.cc b.cc [COLD c.cc] PUBLIC a.h DEPENDS earlier-stages... [LINK external-libraries...])
 # PUBLIC headers are installed; they include no others of Muster (tests/install checks). All others are internal. An
 # INTERNAL stage is not installed at all: those of MUSTER_NET and the store are, so that find_package(muster) needs no
-# packages for networks and databases.
+# packages for networks and databases. TOGETHER: the files of SOURCES may be compiled several at a time, as those of COLD
+# always are.
 function(muster_stage name)
-  cmake_parse_arguments(S "INTERNAL" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(S "INTERNAL;TOGETHER" "" "SOURCES;COLD;PUBLIC;DEPENDS;LINK" ${ARGN})
   list(TRANSFORM S_DEPENDS PREPEND muster_)
   add_library(muster_${name} STATIC ${S_SOURCES})
   add_library(muster::${name} ALIAS muster_${name})
   muster_library_options(muster_${name})
   target_link_libraries(muster_${name} PUBLIC ${S_DEPENDS} ${S_LINK})
   muster_precompile(muster_${name} stage ${MUSTER_COMMON_HEADERS})
+  if(S_TOGETHER)
+    muster_together(muster_${name})
+  endif()
   if(S_COLD)
     add_library(muster_${name}_cold OBJECT ${S_COLD})
     muster_library_options(muster_${name}_cold)
@@ -103,27 +115,32 @@ function(muster_embed file name list)
   set(${list} ${${list}} ${output} PARENT_SCOPE)
 endfunction()
 
-# What all tests share: a main function, a precompiled header and so the options.
-function(muster_test_options target)
+# What all tests share: a main function, a precompiled header and so the options. LEVEL: O0, or O1 where a test computes
+# much by itself, or in templates that it shares with the libraries.
+function(muster_test_options target level)
   target_link_libraries(${target} PRIVATE muster_flags GTest::gmock GTest::gtest fmt::fmt)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-${level}>
     $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)  # kB; collecting garbage sooner costs a twentieth
   # A few files at a time: most of the time goes into GoogleMock's templates, which they share.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  muster_precompile(${target} test ${MUSTER_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+  muster_precompile(${target} test_${level} ${MUSTER_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
 function(muster_test_main)
   add_library(muster_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cc)
-  muster_test_options(muster_test_main)
+  muster_test_options(muster_test_main O0)
 endfunction()
 
-# muster_test(STAGE SOURCES a_test.cc b_test.cc DEPENDS stages...)
+# muster_test(STAGE [COMPUTES] SOURCES a_test.cc b_test.cc DEPENDS stages...)
 function(muster_test name)
-  cmake_parse_arguments(T "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(T "COMPUTES" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name}_test ${T_SOURCES} $<TARGET_OBJECTS:muster_test_main>)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/counted_new.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  muster_test_options(${name}_test)
+  set(level O0)
+  if(T_COMPUTES)
+    set(level O1)
+  endif()
+  muster_test_options(${name}_test ${level})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   foreach(stage IN LISTS T_DEPENDS)
     target_link_libraries(${name}_test PRIVATE muster_${stage})

@@ -20,9 +20,9 @@ struct Row {
   std::uint32_t label = 0;
 };
 
-class Rows {
+class CheckedRows {
  public:
-  explicit Rows(std::uint32_t columns) : row_{.cells = std::vector<std::int32_t>(columns)} {}
+  explicit CheckedRows(std::uint32_t columns) : row_{.cells = std::vector<std::int32_t>(columns)} {}
   const Row& next() {
     for (std::int32_t& cell : row_.cells) cell = static_cast<std::int32_t>(stream_.below(1999999)) - 999999;
     row_.label = stream_.below(kClasses);
@@ -48,7 +48,7 @@ Result<std::uint64_t> write_table(const std::filesystem::path& path, const CsvBe
   std::string text;
   for (std::uint32_t c = 0; c < options.columns; ++c) text += fmt::format("f{},", c);
   text += "label\n";
-  Rows rows(options.columns);
+  CheckedRows rows(options.columns);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < options.rows; ++i) {
     const Row& row = rows.next();
@@ -72,7 +72,7 @@ Result<std::uint64_t> write_table(const std::filesystem::path& path, const CsvBe
 std::size_t wrong_values(const RawData& data, const CsvBenchOptions& options) {
   if (data.train.size() != options.rows || data.train.shape.size() != options.columns) return options.rows;
   std::size_t wrong = 0;
-  Rows rows(options.columns);
+  CheckedRows rows(options.columns);
   const float* at = data.train.floats.data();
   for (std::size_t i = 0; i < options.rows; ++i) {
     const Row& row = rows.next();

@@ -12,13 +12,13 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchCsvArguments {
   std::uint32_t rows = 1'000'000;
   std::uint32_t columns = 50;
   bool json = false;
 };
 
-Status bench_csv(const Arguments& arguments) {
+Status bench_csv(const BenchCsvArguments& arguments) {
   const CsvBenchOptions options{
       .rows = arguments.rows, .columns = arguments.columns, .say = [](const std::string& text) {
         std::fprintf(stderr, "muster: %s\n", text.c_str());
@@ -50,7 +50,7 @@ Status bench_csv(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_csv_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchCsvArguments>();
   Command command = bench.add_command("csv", "Speed of reading a table, against getline and strtof");
   command.set_footer("Example:\n  muster bench csv --rows 100000 --json");
   command.add_option("--rows", arguments->rows, "Rows of the table").between(1, 100'000'000).show_default();

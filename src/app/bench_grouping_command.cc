@@ -12,12 +12,12 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchGroupingArguments {
   GroupingBenchOptions options;
   bool json = false;
 };
 
-Status bench_grouping(const Arguments& arguments) {
+Status bench_grouping(const BenchGroupingArguments& arguments) {
   MUSTER_ASSIGN(const std::vector<GroupingCase> cases, run_grouping_bench(arguments.options));
   if (arguments.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -46,7 +46,7 @@ Status bench_grouping(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_grouping_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchGroupingArguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   Command command = bench.add_command(
       "grouping", "How long the expensive grouping methods take, and how that grows with the clients");

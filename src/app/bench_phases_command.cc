@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchPhasesArguments {
   std::string recipe = "demo";
   std::vector<std::string> settings;
   std::uint32_t rounds = 0;
@@ -108,7 +108,7 @@ void print(const RunTimes& times, const RunSummary& summary, bool json) {
   fmt::print("grouping, plan, aggregation and records: {:.2f} % of the wall time\n", 100 * overhead_of(times));
 }
 
-Status bench_phases(const Arguments& arguments) {
+Status bench_phases(const BenchPhasesArguments& arguments) {
   MUSTER_ASSIGN(Recipe recipe, load_recipe(arguments.recipe));
   for (const std::string& setting : arguments.settings) MUSTER_TRY(apply_setting(recipe, setting));
   if (arguments.rounds > 0) recipe.rounds = arguments.rounds;
@@ -124,7 +124,7 @@ Status bench_phases(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_phases_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchPhasesArguments>();
   Command command = bench.add_command("phases", "Where the time of a run goes");
   command.add_alias("profile");
   command.add_option("recipe", arguments->recipe, "A built-in recipe or a .toml file; default: demo");

@@ -14,12 +14,12 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchRanksArguments {
   RanksBenchOptions options;
   bool json = false;
 };
 
-Status bench_ranks(Arguments arguments) {
+Status bench_ranks(BenchRanksArguments arguments) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return failure("cannot find this program: {}", error.message());
@@ -64,7 +64,7 @@ Status bench_ranks(Arguments arguments) {
 }  // namespace
 
 void add_bench_ranks_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchRanksArguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   Command command =
       bench.add_command("ranks", "Two MPI ranks with a thread each against one process with two: time, bytes, memory");

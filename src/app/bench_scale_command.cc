@@ -13,12 +13,12 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchScaleArguments {
   ScaleBenchOptions sizes;
   bool json = false;
 };
 
-Status bench_scale(const Arguments& arguments) {
+Status bench_scale(const BenchScaleArguments& arguments) {
   ScaleBenchOptions options = arguments.sizes;
   options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   MUSTER_ASSIGN(const std::vector<ScaleCase> cases, run_scale_bench(options));
@@ -58,7 +58,7 @@ Status print_scale_cases(const std::vector<ScaleCase>& cases, bool json) {
 }
 
 void add_bench_scale_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchScaleArguments>();
   Command command =
       bench.add_command("scale", "A million virtual clients, MNIST on a thousand clients, merging large models");
   command.add_option("--clients", arguments->sizes.clients, "Virtual clients of the first run")

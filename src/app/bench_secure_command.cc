@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchSecureArguments {
   SecureBenchOptions options;
   std::string out;
   bool only_costs = false;
@@ -58,7 +58,7 @@ Status print_costs(const MeasuredCosts& costs) {
   return {};
 }
 
-Status bench_secure(const Arguments& arguments) {
+Status bench_secure(const BenchSecureArguments& arguments) {
   std::vector<ScaleCase> cases;
   if (!arguments.only_costs) {
     MUSTER_ASSIGN(cases, run_secure_bench(arguments.options));
@@ -81,7 +81,7 @@ Status bench_secure(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_secure_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchSecureArguments>();
   arguments->options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   Command command =
       bench.add_command("secure", "Secure sums and filters within their limits, and what group operations cost here");

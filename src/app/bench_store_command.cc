@@ -8,12 +8,12 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BenchStoreArguments {
   StoreBenchOptions sizes;
   bool json = false;
 };
 
-Status bench_store(const Arguments& arguments) {
+Status bench_store(const BenchStoreArguments& arguments) {
   StoreBenchOptions options = arguments.sizes;
   options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
   MUSTER_ASSIGN(const std::vector<ScaleCase> cases, run_store_bench(options));
@@ -23,7 +23,7 @@ Status bench_store(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_store_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchStoreArguments>();
   Command command = bench.add_command("store", "What recording costs a run, and how fast a large store answers");
   command.add_option("--runs", arguments->sizes.runs, "Runs of the large store").between(1, 100'000).show_default();
   command.add_option("--rounds", arguments->sizes.rounds, "Rounds of each").between(1, 100'000).show_default();

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct BenchTrainArguments {
   std::string workloads;
   double seconds = 3;
   bool json = false;
@@ -96,7 +96,7 @@ void print_table(const TrainBenchReport& report) {
   }
 }
 
-Status bench_train(const Arguments& arguments) {
+Status bench_train(const BenchTrainArguments& arguments) {
   TrainBenchOptions options{.seconds = arguments.seconds, .reference = !arguments.no_reference};
   MUSTER_ASSIGN(options.workloads, choose_workloads(arguments.workloads));
   options.say = [](const std::string& text) { std::fprintf(stderr, "muster: %s\n", text.c_str()); };
@@ -116,7 +116,7 @@ Status bench_train(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_train_command(Command bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchTrainArguments>();
   Command command = bench.add_command("train", "Samples per second of one core, compared with plain PyTorch");
   command.add_option("--workload", arguments->workloads,
                      "Some, separated by commas, of " + workload_names() + "; default: all");

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // What the subcommands were given; lives as long as the callbacks.
-struct Arguments {
+struct DataArguments {
   std::string source = "demo";
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
@@ -36,7 +36,7 @@ std::string text_of(const Json& json) {
   return json_text(json) + "\n";
 }
 
-Result<std::string> list(const Arguments& arguments) {
+Result<std::string> list(const DataArguments& arguments) {
   const auto kind_name = [](SourceKind kind) {
     return kind == SourceKind::kGenerated ? "generated" : kind == SourceKind::kNamed ? "set" : "format";
   };
@@ -77,7 +77,7 @@ Result<std::string> list(const Arguments& arguments) {
   return text;
 }
 
-Result<std::string> get(const Arguments& arguments) {
+Result<std::string> get(const DataArguments& arguments) {
   MUSTER_ASSIGN(const Fetched fetched, fetch_source(arguments.source));
   if (arguments.json) {
     return text_of({{"source", arguments.source}, {"dir", fetched.folder.string()}, {"was_there", fetched.was_there}});
@@ -99,7 +99,7 @@ void choose_source(const std::string& typed, DataOptions& options) {
   }
 }
 
-Result<std::unique_ptr<FederatedData>> load(const Arguments& arguments) {
+Result<std::unique_ptr<FederatedData>> load(const DataArguments& arguments) {
   Recipe recipe;
   recipe.seed = arguments.seed;
   choose_source(arguments.source, recipe.data);
@@ -233,7 +233,7 @@ std::string describe(const FederatedData& data, const Figures& figures) {
   return text;
 }
 
-Result<std::string> inspect(const Arguments& arguments) {
+Result<std::string> inspect(const DataArguments& arguments) {
   MUSTER_ASSIGN(const std::unique_ptr<FederatedData> data, load(arguments));
   const Figures figures = figures_of(*data);
   if (!arguments.json) return describe(*data, figures);
@@ -242,7 +242,7 @@ Result<std::string> inspect(const Arguments& arguments) {
   return text_of(json);
 }
 
-Result<std::string> partition(const Arguments& arguments) {
+Result<std::string> partition(const DataArguments& arguments) {
   const bool png = arguments.plot.ends_with(".png");
   if (!arguments.plot.empty() && !png && !arguments.plot.ends_with(".svg")) {
     return usage_error("--plot: {}, want a file that ends in .png or .svg", arguments.plot);
@@ -278,12 +278,12 @@ Result<std::string> partition(const Arguments& arguments) {
 }  // namespace
 
 void add_data_command(Command program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DataArguments>();
   Command data = program.add_command("data", "List, fetch, inspect and partition data sets");
   data.set_footer("Example:\n  muster data inspect fashion-mnist --set data.partition=dirichlet --set data.alpha=0.1");
 
   const auto add = [&](const char* name, const char* summary, const char* example,
-                       Result<std::string> (*action)(const Arguments&)) {
+                       Result<std::string> (*action)(const DataArguments&)) {
     Command command = data.add_command(name, summary);
     command.set_footer(std::string("Example:\n  muster data ") + example);
     command.add_flag("--json", arguments->json, "As one JSON object");

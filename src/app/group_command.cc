@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct GroupArguments {
   std::string method;
   std::string labels, vectors, sizes, edges, truth, plot;
   std::vector<std::string> settings;
@@ -51,7 +51,7 @@ Status check_rows(const std::string& file, std::size_t rows, std::size_t clients
   return failure("{}: {} clients, but {} has {}", file, rows, other, clients);
 }
 
-Result<Clients> read_clients(const Arguments& arguments) {
+Result<Clients> read_clients(const GroupArguments& arguments) {
   Clients clients;
   if (arguments.labels.empty() && arguments.vectors.empty() && arguments.sizes.empty()) {
     return usage_error(
@@ -286,7 +286,7 @@ Status plot(const std::string& path, std::span<const Answer> answers) {
 constexpr std::uint32_t kUsualSize = 5;
 
 // A setting concerns the methods that have its key; one that concerns none is an error.
-Result<std::vector<Answer>> compare_all(const Arguments& arguments, const Clients& clients) {
+Result<std::vector<Answer>> compare_all(const GroupArguments& arguments, const Clients& clients) {
   const std::vector<GrouperEntry> entries = groupers();
   const auto key_of = [](std::string_view setting) {
     if (setting.starts_with("grouping.")) setting.remove_prefix(9);
@@ -341,7 +341,7 @@ Result<std::vector<Answer>> compare_all(const Arguments& arguments, const Client
   return answers;
 }
 
-Status group(const Arguments& arguments) {
+Status group(const GroupArguments& arguments) {
   if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg") && !arguments.plot.ends_with(".png")) {
     return usage_error("--plot: {}, want a file that ends in .svg or .png", arguments.plot);
   }
@@ -400,7 +400,7 @@ Status group(const Arguments& arguments) {
 }  // namespace
 
 void add_group_command(Command program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<GroupArguments>();
   Command command = program.add_command("group", "Group clients from a file of label counts or vectors; no training");
   command.add_option("method", arguments->method, "A method of `muster list grouping`, or all to compare them")
       .required();

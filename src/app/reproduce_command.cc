@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct ReproduceArguments {
   std::string target;
   std::string scale = "small";
   std::string out = "runs/reproduce";
@@ -41,7 +41,7 @@ std::string minutes(double value) {
   return value < 120 ? fmt::format("{:.0f} min", value) : fmt::format("{:.0f} h", value / 60);
 }
 
-Status list_targets(const Arguments& arguments) {
+Status list_targets(const ReproduceArguments& arguments) {
   std::string text = fmt::format("  {:<18} {:>6} {:>6} {:>6}\n", "target", "smoke", "small", "full");
   nlohmann::ordered_json json = {{"targets", nlohmann::ordered_json::array()}};
   for (const std::string& name : target_names()) {
@@ -60,7 +60,7 @@ Status list_targets(const Arguments& arguments) {
   return print(arguments.json ? json.dump() + "\n" : text);
 }
 
-ReproductionOptions options_of(const Arguments& arguments) {
+ReproductionOptions options_of(const ReproduceArguments& arguments) {
   ReproductionOptions options{.threads = arguments.threads, .out = arguments.out, .quiet = arguments.quiet};
   options.interrupt = &catch_interruptions();
   options.ranks = arguments.ranks;
@@ -84,7 +84,7 @@ std::string commit_here() {
   return line ? *line : "";
 }
 
-Status write_docs(const Arguments& arguments) {
+Status write_docs(const ReproduceArguments& arguments) {
   if (!arguments.target.empty()) {
     return usage_error("--write-docs: takes the stored results of all targets; leave out '{}'", arguments.target);
   }
@@ -106,7 +106,7 @@ Status write_docs(const Arguments& arguments) {
   return write_output(arguments.write_docs, results_page(stored, judgements, commit_here()));
 }
 
-Status reproduce_one(const Arguments& arguments, Command& command) {
+Status reproduce_one(const ReproduceArguments& arguments, Command& command) {
   MUSTER_ASSIGN(const Scale scale, parse_scale(arguments.scale));
   MUSTER_ASSIGN(const Target target, find_target(arguments.target));
   const ReproductionOptions options = options_of(arguments);
@@ -132,7 +132,7 @@ Status reproduce_one(const Arguments& arguments, Command& command) {
 }  // namespace
 
 void add_reproduce_command(Command program, Ranks* ranks) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReproduceArguments>();
   arguments->ranks = ranks;
   Command command = program.add_command("reproduce", "A table or figure of a paper: ours beside the paper's");
   command.add_option("target", arguments->target, "E.g. fedgsp:table1; without it all targets are listed");

@@ -18,7 +18,7 @@
 namespace muster {
 namespace {
 
-struct ListArguments {
+struct RunsArguments {
   std::string out = "runs";
   std::string recipe;
   std::string tag;
@@ -70,7 +70,7 @@ Result<std::pair<std::string, std::string>> parse_where(const std::string& text)
   return std::pair(key, recipe_value(text.substr(equals + 1)));
 }
 
-Result<RunFilter> filter_of(const ListArguments& arguments) {
+Result<RunFilter> filter_of(const RunsArguments& arguments) {
   RunFilter filter{.recipe = arguments.recipe, .tag = arguments.tag, .stopped = arguments.stopped};
   if (!arguments.since.empty()) {
     MUSTER_ASSIGN(filter.since_s, parse_since(arguments.since));
@@ -118,7 +118,7 @@ void print_runs(const std::vector<StoredRun>& runs) {
   print_table(rows, {false, false, true, true, true, false, false});
 }
 
-Status list_runs(const ListArguments& arguments) {
+Status list_runs(const RunsArguments& arguments) {
   MUSTER_ASSIGN(const RunFilter filter, filter_of(arguments));
   MUSTER_ASSIGN(const Store store, open_store(arguments.out));
   MUSTER_ASSIGN(const std::vector<StoredRun> runs, store.list(filter));
@@ -169,7 +169,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, const std::v
 }
 
 void add_runs_command(Command program) {
-  auto arguments = std::make_shared<ListArguments>();
+  auto arguments = std::make_shared<RunsArguments>();
   Command command = program.add_command("runs", "List, filter and sort the runs of a folder, and look after them");
   command.add_option("--out", arguments->out, "Folder that holds the runs").show_default();
   command.add_option("--recipe", arguments->recipe, "Only runs of the recipe of this name");

@@ -10,14 +10,14 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct RunsExportArguments {
   std::string out = "runs";
   std::vector<std::string> runs;
   std::string mlflow;
   std::string experiment = "muster";
 };
 
-Status export_runs(const Arguments& arguments) {
+Status export_runs(const RunsExportArguments& arguments) {
   if (arguments.experiment.empty()) return usage_error("--experiment: want a name");
   MUSTER_ASSIGN(const Store store, open_store(arguments.out));
   std::vector<StoredRun> runs;
@@ -38,7 +38,7 @@ Status export_runs(const Arguments& arguments) {
 }  // namespace
 
 void add_runs_export_command(Command runs) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunsExportArguments>();
   Command command = runs.add_command("export", "Write runs as MLflow keeps them in files");
   command.add_option("runs", arguments->runs, "Which: their ids, or their folders; default: all");
   command.add_option("--mlflow", arguments->mlflow, "Folder of MLflow's file store, made if it is not there")

@@ -33,7 +33,7 @@ Status serve(const UiArguments& arguments) {
   if (std::filesystem::exists(arguments.out, error) && !std::filesystem::is_directory(arguments.out, error)) {
     return usage_error("--out {}: not a folder", arguments.out);
   }
-  const std::atomic<bool>& interrupted = catch_interruptions(nullptr);
+  const std::atomic<bool>& over = catch_interruptions(nullptr);
   const bool secret = !options.token.empty();
   MUSTER_ASSIGN(const std::unique_ptr<LivePage> page, LivePage::start(std::move(options)));
   log_line(LogLevel::kInfo,
@@ -42,7 +42,7 @@ Status serve(const UiArguments& arguments) {
     log_line(LogLevel::kInfo,
              fmt::format("note: there is no folder '{}' yet; runs appear when there are some", arguments.out));
   }
-  while (!interrupted) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   return {};
 }
 

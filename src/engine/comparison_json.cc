@@ -10,10 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
 // {"local.learning-rate": 0.05}: numbers as numbers, all else as text.
 Json settings_of(const std::vector<std::string>& settings) {
   Json object = Json::object();
@@ -29,25 +25,25 @@ Json settings_of(const std::vector<std::string>& settings) {
 
 Json target_of(const TargetFigures& t) {
   return {{"accuracy", t.accuracy},
-          {"rounds_mean", number(t.rounds.mean)},
-          {"rounds_std", number(t.rounds.deviation)},
-          {"bytes_mean", number(t.bytes.mean)},
-          {"bytes_std", number(t.bytes.deviation)},
-          {"cost_s_mean", number(t.cost_s.mean)},
-          {"cost_s_std", number(t.cost_s.deviation)},
+          {"rounds_mean", json_number(t.rounds.mean)},
+          {"rounds_std", json_number(t.rounds.deviation)},
+          {"bytes_mean", json_number(t.bytes.mean)},
+          {"bytes_std", json_number(t.bytes.deviation)},
+          {"cost_s_mean", json_number(t.cost_s.mean)},
+          {"cost_s_std", json_number(t.cost_s.deviation)},
           {"reached", t.reached}};
 }
 
 Json method_of(const MethodFigures& m) {
   Json seeds = Json::array();
-  for (const auto& last : m.last_of_seed) seeds.push_back(number(last));
+  for (const auto& last : m.last_of_seed) seeds.push_back(json_number(last));
   Json targets = Json::array();
   for (const TargetFigures& target : m.to_target) targets.push_back(target_of(target));
   Json grid = Json::array();
   for (const GridFigures& point : m.grid) {
     grid.push_back({{"settings", settings_of(point.settings)},
-                    {"validation_mean", number(point.validation)},
-                    {"last_mean", number(point.last.mean)},
+                    {"validation_mean", json_number(point.validation)},
+                    {"last_mean", json_number(point.last.mean)},
                     {"runs", point.runs}});
   }
   return {{"method", m.label},
@@ -55,16 +51,16 @@ Json method_of(const MethodFigures& m) {
           {"runs", m.runs},
           {"signatures", m.signatures},
           {"accuracy",
-           {{"last_mean", number(m.last.mean)},
-            {"last_std", number(m.last.deviation)},
-            {"best_mean", number(m.best.mean)},
-            {"best_std", number(m.best.deviation)},
-            {"tail_mean", number(m.tail.mean)},
-            {"tail_std", number(m.tail.deviation)},
+           {{"last_mean", json_number(m.last.mean)},
+            {"last_std", json_number(m.last.deviation)},
+            {"best_mean", json_number(m.best.mean)},
+            {"best_std", json_number(m.best.deviation)},
+            {"tail_mean", json_number(m.tail.mean)},
+            {"tail_std", json_number(m.tail.deviation)},
             {"last", std::move(seeds)}}},
           {"to_target", std::move(targets)},
-          {"wall_s_mean", number(m.wall_s.mean)},
-          {"wall_s_std", number(m.wall_s.deviation)},
+          {"wall_s_mean", json_number(m.wall_s.mean)},
+          {"wall_s_std", json_number(m.wall_s.deviation)},
           {"diverged", m.diverged},
           {"grid", std::move(grid)}};
 }
@@ -78,11 +74,11 @@ std::string to_json(const ComparisonTable& table) {
   for (const MethodDifference& d : table.differences) {
     differences.push_back({{"a", d.a},
                            {"b", d.b},
-                           {"mean", number(d.of_last.mean)},
+                           {"mean", json_number(d.of_last.mean)},
                            {"better_in", d.of_last.better},
                            {"worse_in", d.of_last.worse},
                            {"of", d.of_last.pairs},
-                           {"p", number(d.of_last.p)}});
+                           {"p", json_number(d.of_last.p)}});
   }
   return json_text(Json{{"task", table.task},
                         {"command", table.command},

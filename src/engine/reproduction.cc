@@ -34,14 +34,14 @@ std::optional<double> accuracy_to_reach(const TargetColumn& column, Scale scale,
   return whole ? std::optional(*column.share * *whole) : std::nullopt;
 }
 
-struct Values {
+struct CellValues {
   std::vector<double> finite;
   std::uint32_t never = 0;  // runs that did not reach the target
   std::uint32_t runs = 0;
 };
 
-Values measured(const TargetColumn& column, Scale scale, const std::vector<RunOfCell>& runs) {
-  Values values{.finite = {}, .runs = static_cast<std::uint32_t>(runs.size())};
+CellValues measured(const TargetColumn& column, Scale scale, const std::vector<RunOfCell>& runs) {
+  CellValues values{.finite = {}, .runs = static_cast<std::uint32_t>(runs.size())};
   for (const RunOfCell& of : runs) {
     MeasureOptions options = column.options;
     options.target = accuracy_to_reach(column, scale, of);
@@ -57,16 +57,9 @@ Values measured(const TargetColumn& column, Scale scale, const std::vector<RunOf
   return values;
 }
 
-std::optional<double> mean(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 std::optional<double> deviation(const std::vector<double>& values) {
   if (values.size() < 2) return std::nullopt;
-  const double middle = *mean(values);
+  const double middle = *mean_of(values);
   double squares = 0;
   for (const double value : values) squares += (value - middle) * (value - middle);
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
@@ -113,7 +106,7 @@ class Tabulation {
   }
 
  private:
-  Values values(std::size_t block, std::size_t row, const TargetColumn& column) const {
+  CellValues values(std::size_t block, std::size_t row, const TargetColumn& column) const {
     return measured(column, scale_, cells_[block * target_.rows.size() + row]);
   }
 
@@ -130,8 +123,8 @@ class Tabulation {
     cell.setting_note = plan_.block_notes[b];
     cell.note = plan_.row_notes[r];
     if (!cell.note.empty()) return cell;
-    const Values found = values(b, r, column);
-    cell.ours = mean(found.finite);
+    const CellValues found = values(b, r, column);
+    cell.ours = mean_of(found.finite);
     if (!cell.ours && found.never > 0) cell.ours = std::numeric_limits<double>::infinity();
     // Over seeds: settings that are averaged differ on purpose.
     if (target_.blocks[b].settings.size() == 1 && column.versus.empty()) cell.deviation = deviation(found.finite);
@@ -144,7 +137,8 @@ class Tabulation {
 
   std::optional<double> versus(std::size_t block, const TargetColumn& column, std::optional<double> value) const {
     const auto other = std::ranges::find(target_.rows, column.versus, &TargetRow::name);
-    const auto reference = mean(values(block, static_cast<std::size_t>(other - target_.rows.begin()), column).finite);
+    const auto reference =
+        mean_of(values(block, static_cast<std::size_t>(other - target_.rows.begin()), column).finite);
     if (!value || std::isinf(*value)) return value;
     if (!reference) return std::nullopt;
     return against(column.as, *value, *reference);
@@ -180,19 +174,15 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
 }
 
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
 Json cell_json(const ReproducedCell& cell) {
   const auto never = [](const std::optional<double>& value) { return value && std::isinf(*value); };
   Json json{{"row", cell.block + " / " + cell.row}, {"block", cell.block}, {"name", cell.row}, {"column", cell.column}};
   json["unit"] = cell.unit;
   json["digits"] = cell.digits;
-  json["ours"] = number(cell.ours);
-  json["deviation"] = number(cell.deviation);
-  json["paper"] = number(cell.paper);
-  json["difference"] = number(difference(cell));
+  json["ours"] = json_number(cell.ours);
+  json["deviation"] = json_number(cell.deviation);
+  json["paper"] = json_number(cell.paper);
+  json["difference"] = json_number(difference(cell));
   json["ours_never"] = never(cell.ours);
   json["paper_never"] = never(cell.paper);
   json["comparable"] = cell.comparable;

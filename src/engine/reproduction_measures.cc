@@ -12,23 +12,23 @@
 #include "record/json_text.h"
 
 namespace muster {
-namespace {
 
-using Json = nlohmann::json;
-using Values = std::vector<double>;
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kMostSummaryBytes = std::uint64_t{64} << 20;
-
-std::optional<double> number(const Json& json, const char* pointer) {
-  const Json::json_pointer place(pointer);
-  if (!json.contains(place) || !json.at(place).is_number()) return std::nullopt;
-  return json.at(place).get<double>();
-}
-
-std::optional<double> mean(const Values& values) {
+std::optional<double> mean_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+namespace {
+
+using ParsedJson = nlohmann::json;
+using Numbers = std::vector<double>;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+std::optional<double> number(const ParsedJson& json, const char* pointer) {
+  const ParsedJson::json_pointer place(pointer);
+  if (!json.contains(place) || !json.at(place).is_number()) return std::nullopt;
+  return json.at(place).get<double>();
 }
 
 // Calls `take` with every line, an object.
@@ -40,11 +40,11 @@ Status read_lines(const std::filesystem::path& file, Take take) {
   for (std::string line; std::getline(in, line);) {
     ++number_of_line;
     const auto broken = [&] { return failure("{}:{}: not a record", file.string(), number_of_line); };
-    const Result<Json> json = parse_json(line);
+    const Result<ParsedJson> json = parse_json(line);
     if (!json || !json->is_object()) return broken();
     try {
       take(*json);
-    } catch (const Json::exception&) {  // a field of another kind than records have
+    } catch (const ParsedJson::exception&) {  // a field of another kind than records have
       return broken();
     }
   }
@@ -52,22 +52,22 @@ Status read_lines(const std::filesystem::path& file, Take take) {
 }
 
 // Of the clients that a round lists with their samples, the mean epochs of those with fewer than the mean client.
-std::optional<double> epochs_of_few(const Json& json) {
-  const Json::json_pointer place("/epochs/clients");
+std::optional<double> epochs_of_few(const ParsedJson& json) {
+  const ParsedJson::json_pointer place("/epochs/clients");
   if (!json.contains(place) || !json.at(place).is_array()) return std::nullopt;
-  const Json& clients = json.at(place);
+  const ParsedJson& clients = json.at(place);
   double samples = 0;
-  for (const Json& client : clients) samples += number(client, "/samples").value_or(0);
-  Values few;
-  for (const Json& client : clients) {
+  for (const ParsedJson& client : clients) samples += number(client, "/samples").value_or(0);
+  Numbers few;
+  for (const ParsedJson& client : clients) {
     const auto own = number(client, "/samples");
     const auto epochs = number(client, "/epochs");
     if (own && epochs && *own * static_cast<double>(clients.size()) < samples) few.push_back(*epochs);
   }
-  return mean(few);
+  return mean_of(few);
 }
 
-MeasuredRound round_of(const Json& json) {
+MeasuredRound round_of(const ParsedJson& json) {
   return {.accuracy = number(json, "/accuracy"),
           .loss = number(json, "/loss"),
           .covered = number(json, "/covered").value_or(1),
@@ -82,8 +82,8 @@ MeasuredRound round_of(const Json& json) {
 }
 
 // The field of every round that has it.
-Values of_rounds(const MeasuredRun& run, std::optional<double> MeasuredRound::*field) {
-  Values values;
+Numbers of_rounds(const MeasuredRun& run, std::optional<double> MeasuredRound::*field) {
+  Numbers values;
   for (const MeasuredRound& round : run.rounds) {
     if (round.*field) values.push_back(*(round.*field));
   }
@@ -120,7 +120,7 @@ std::optional<double> accuracy_tail(const MeasuredRun& run, const MeasureOptions
 }
 
 std::optional<double> accuracy_median(const MeasuredRun& run, const MeasureOptions&) {
-  Values values = of_rounds(run, &MeasuredRound::accuracy);
+  Numbers values = of_rounds(run, &MeasuredRound::accuracy);
   if (values.empty()) return std::nullopt;
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
@@ -132,7 +132,7 @@ std::optional<double> loss_last(const MeasuredRun& run, const MeasureOptions&) {
 }
 
 std::optional<double> loss_best(const MeasuredRun& run, const MeasureOptions&) {
-  const Values losses = of_rounds(run, &MeasuredRound::loss);
+  const Numbers losses = of_rounds(run, &MeasuredRound::loss);
   return losses.empty() ? std::nullopt : std::optional(std::ranges::min(losses));
 }
 
@@ -166,11 +166,11 @@ std::optional<double> gigabytes_to(const MeasuredRun& run, const MeasureOptions&
 }
 
 std::optional<double> discrepancy_mean(const MeasuredRun& run, const MeasureOptions&) {
-  return mean(of_rounds(run, &MeasuredRound::discrepancy));
+  return mean_of(of_rounds(run, &MeasuredRound::discrepancy));
 }
 std::optional<double> discrepancy_variance(const MeasuredRun& run, const MeasureOptions&) {
-  const Values values = of_rounds(run, &MeasuredRound::discrepancy);
-  const auto middle = mean(values);
+  const Numbers values = of_rounds(run, &MeasuredRound::discrepancy);
+  const auto middle = mean_of(values);
   if (!middle) return std::nullopt;
   double squares = 0;
   for (const double value : values) squares += (value - *middle) * (value - *middle);
@@ -204,12 +204,12 @@ std::optional<double> of_groups(const MeasuredRun& run, const MeasureOptions&) {
 std::optional<double> loss_variance(const MeasuredRun& run, const MeasureOptions&) {
   const auto at = static_cast<std::size_t>(run.clusters_round.value_or(0));
   if (at >= 1 && at <= run.rounds.size() && run.rounds[at - 1].loss_variance) return run.rounds[at - 1].loss_variance;
-  const Values values = of_rounds(run, &MeasuredRound::loss_variance);
+  const Numbers values = of_rounds(run, &MeasuredRound::loss_variance);
   return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
 std::optional<double> loss_variance_turn(const MeasuredRun& run, const MeasureOptions&) {
-  const Values values = of_rounds(run, &MeasuredRound::loss_variance);
+  const Numbers values = of_rounds(run, &MeasuredRound::loss_variance);
   if (values.empty()) return std::nullopt;
   for (std::size_t i = 1; i < values.size(); ++i) {
     if (values[i] > values[i - 1]) return static_cast<double>(i + 1);
@@ -220,7 +220,7 @@ std::optional<double> loss_variance_turn(const MeasuredRun& run, const MeasureOp
 // In the last round in which they were adapted.
 template <std::optional<double> MeasuredRound::*kField>
 std::optional<double> adapted_epochs(const MeasuredRun& run, const MeasureOptions&) {
-  const Values values = of_rounds(run, kField);
+  const Numbers values = of_rounds(run, kField);
   return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
@@ -239,7 +239,7 @@ class GroupingLines {
  public:
   explicit GroupingLines(MeasuredRun& run) : run_(run) {}
 
-  void take(const Json& line) {
+  void take(const ParsedJson& line) {
     const auto round = number(line, "/round");
     if (!round) return;
     if (const auto right = number(line, "/truth/correct")) run_.clusters_right = right;
@@ -258,18 +258,18 @@ class GroupingLines {
 
  private:
   // Both: whether a client is in another group than before.
-  bool formed(const Json& line) {
+  bool formed(const ParsedJson& line) {
     std::map<std::uint32_t, std::uint32_t> groups;
-    const Json members = line.value("members", Json::array());
+    const ParsedJson members = line.value("members", ParsedJson::array());
     for (std::uint32_t g = 0; g < members.size(); ++g) {
-      for (const Json& client : members[g]) groups[client.get<std::uint32_t>()] = g;
+      for (const ParsedJson& client : members[g]) groups[client.get<std::uint32_t>()] = g;
     }
     std::swap(groups, groups_);
     return groups != groups_;
   }
-  bool placed(const Json& line) {
+  bool placed(const ParsedJson& line) {
     bool changed = false;
-    for (const Json& one : line.value("placed", Json::array())) {
+    for (const ParsedJson& one : line.value("placed", ParsedJson::array())) {
       const auto group = one.value("group", std::uint32_t{0});
       const auto [place, is_new] = groups_.try_emplace(one.value("client", std::uint32_t{0}), group);
       changed = changed || is_new || place->second != group;
@@ -299,19 +299,20 @@ Result<MeasuredRun> read_measured_run(const std::filesystem::path& folder) {
   MeasuredRun run{.folder = folder};
   const std::filesystem::path file = folder / "summary.json";
   MUSTER_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(file, kMostSummaryBytes));
-  Result<Json> summary = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Result<ParsedJson> summary = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!summary || !summary->is_object()) return failure("{}: not the summary of a run", file.string());
   run.summary = std::move(*summary);
-  MUSTER_TRY(read_lines(folder / "rounds.jsonl", [&](const Json& line) { run.rounds.push_back(round_of(line)); }));
+  MUSTER_TRY(
+      read_lines(folder / "rounds.jsonl", [&](const ParsedJson& line) { run.rounds.push_back(round_of(line)); }));
   GroupingLines groups(run);
-  MUSTER_TRY(read_lines(folder / "groups.jsonl", [&](const Json& line) { groups.take(line); }));
+  MUSTER_TRY(read_lines(folder / "groups.jsonl", [&](const ParsedJson& line) { groups.take(line); }));
   return run;
 }
 
 std::optional<double> accuracy_at_the_end(const MeasuredRun& run, std::uint32_t count) {
-  const Values values = of_rounds(run, &MeasuredRound::accuracy);
+  const Numbers values = of_rounds(run, &MeasuredRound::accuracy);
   const std::size_t taken = std::min<std::size_t>(count, values.size());
-  return mean(Values(values.end() - static_cast<std::ptrdiff_t>(taken), values.end()));
+  return mean_of(Numbers(values.end() - static_cast<std::ptrdiff_t>(taken), values.end()));
 }
 
 std::span<const Measure> measures() {

@@ -13,6 +13,9 @@
 
 namespace muster {
 
+// Nothing of none.
+[[nodiscard]] std::optional<double> mean_of(const std::vector<double>& values);
+
 // What is measured of a round. Papers' runs have thousands of them: only numbers are kept.
 struct MeasuredRound {
   std::optional<double> accuracy;

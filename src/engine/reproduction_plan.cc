@@ -32,21 +32,17 @@ Result<const StandIn*> stand_in_for(const PaperSetting& setting, Scale scale) {
   return &setting.stand_ins.back();
 }
 
-void append(RecipeLayers& layers, const RecipeLayers& more) {
-  layers.insert(layers.end(), more.begin(), more.end());
-}
-
 RecipeLayers layers_at(const Target& target, const PaperSetting& setting, const StandIn* stand_in, Scale scale) {
   RecipeLayers layers = setting.keys;
-  if (stand_in) append(layers, stand_in->keys);
-  append(layers, setting.at[static_cast<std::size_t>(scale)]);
-  append(layers, target.scales[static_cast<std::size_t>(scale)].keys);
+  if (stand_in) add_layers(layers, stand_in->keys);
+  add_layers(layers, setting.at[static_cast<std::size_t>(scale)]);
+  add_layers(layers, target.scales[static_cast<std::size_t>(scale)].keys);
   return layers;
 }
 
 Result<Recipe> recipe_of(const TargetRow& row, const PaperSetting& setting, RecipeLayers layers) {
   for (const auto& [method, keys] : setting.methods) {
-    if (method == row.method) append(layers, keys);
+    if (method == row.method) add_layers(layers, keys);
   }
   MUSTER_ASSIGN(Recipe recipe, load_recipe_on(row.method, layers));
   for (const std::string& own : row.settings) MUSTER_TRY(apply_setting(recipe, own));

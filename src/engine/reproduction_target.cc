@@ -47,10 +47,6 @@ RecipeLayers layers_of(const toml::table* keys, const std::string& origin) {
   return layers;
 }
 
-void append(RecipeLayers& layers, RecipeLayers more) {
-  std::ranges::move(more, std::back_inserter(layers));
-}
-
 std::string file_of(const BuiltInPaper& text) {
   return fmt::format("recipes/papers/{}.toml", text.name);
 }
@@ -80,9 +76,9 @@ Result<PaperSetting> read_setting(const toml::table& table, const std::string& f
   setting.title = reader.text("title");
   setting.needs = reader.text_or("needs", setting.needs);
   const std::string origin = fmt::format("{}: {}", file, name);
-  append(setting.keys, layers_of(reader.table("keys"), origin));
+  add_layers(setting.keys, layers_of(reader.table("keys"), origin));
   for (const Scale scale : kScales) {
-    append(setting.at[static_cast<std::size_t>(scale)], layers_of(reader.table(muster::name(scale)), origin));
+    add_layers(setting.at[static_cast<std::size_t>(scale)], layers_of(reader.table(muster::name(scale)), origin));
   }
   if (const auto reference = reader.number("reference")) setting.reference = reference;
   if (const toml::table* const methods = reader.table("methods")) {

@@ -24,6 +24,10 @@ inline constexpr std::array<Scale, 3> kScales{Scale::kSmoke, Scale::kSmall, Scal
 // Keys of a recipe, as they are given in one place: those of a method as a base, the others as a task.
 using RecipeLayers = std::vector<RecipeLayer>;
 
+inline void add_layers(RecipeLayers& layers, const RecipeLayers& more) {
+  layers.insert(layers.end(), more.begin(), more.end());
+}
+
 // Data that take the place of the paper's.
 struct StandIn {
   std::string needs;  // the source that must be there; "" = needs no files

@@ -9,16 +9,14 @@
 namespace muster {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::uint64_t kMostSummaryBytes = std::uint64_t{64} << 20;
+using ParsedJson = nlohmann::json;
 
 // Whatever is missing or of another type is none.
 template <typename T>
-std::optional<T> get(const Json& json, const char* pointer) {
-  const Json::json_pointer place(pointer);
+std::optional<T> get(const ParsedJson& json, const char* pointer) {
+  const ParsedJson::json_pointer place(pointer);
   if (!json.contains(place)) return std::nullopt;
-  const Json& value = json.at(place);
+  const ParsedJson& value = json.at(place);
   if constexpr (std::is_same_v<T, std::string>) {
     if (!value.is_string()) return std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
@@ -34,9 +32,9 @@ bool is_file(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-Result<Json> read_summary(const std::filesystem::path& file) {
+Result<ParsedJson> read_summary(const std::filesystem::path& file) {
   MUSTER_ASSIGN(const auto bytes, read_file(file, kMostSummaryBytes));
-  Result<Json> json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Result<ParsedJson> json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!json || !json->is_object()) return failure("{}: not the summary of a run", file.string());
   return json;
 }
@@ -47,7 +45,7 @@ Status read_rounds(const std::filesystem::path& file, std::uint32_t kept_round, 
   std::uint64_t bytes = 0;
   std::uint32_t last = 0;
   for (std::string line; std::getline(in, line);) {
-    const Result<Json> record = parse_json(line);
+    const Result<ParsedJson> record = parse_json(line);
     const auto round = record && record->is_object() ? get<std::uint32_t>(*record, "/round") : std::nullopt;
     if (!round || *round != last + 1) {
       return failure("{}:{}: not the record of round {}", file.string(), last + 1, last + 1);
@@ -72,7 +70,7 @@ Status read_rounds(const std::filesystem::path& file, std::uint32_t kept_round, 
 
 Result<std::optional<RunCurve>> read_run_curve(const std::filesystem::path& folder) {
   if (!is_file(folder / "summary.json")) return std::optional<RunCurve>();
-  MUSTER_ASSIGN(const Json summary, read_summary(folder / "summary.json"));
+  MUSTER_ASSIGN(const ParsedJson summary, read_summary(folder / "summary.json"));
   RunCurve curve{.run = folder.filename().string(), .dir = folder};
   curve.stopped = get<std::string>(summary, "/stopped").value_or("");
   if (curve.stopped == "interrupted") return std::optional<RunCurve>();

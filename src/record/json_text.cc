@@ -1,5 +1,7 @@
 #include "record/json_text.h"
 
+#include <cmath>
+
 namespace muster {
 namespace {
 
@@ -24,6 +26,14 @@ bool deeper_than(std::string_view text, std::uint32_t levels) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json json_number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json json_number(const std::optional<double>& value) {
+  return value ? json_number(*value) : nlohmann::ordered_json(nullptr);
+}
 
 Result<nlohmann::json> parse_json(std::string_view text, std::uint32_t levels) {
   if (deeper_than(text, levels)) return failure("JSON nested more than {} levels deep", levels);

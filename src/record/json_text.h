@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,13 @@ template <typename Json>
 [[nodiscard]] std::string json_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+// As a value that JSON has: null if it is not finite.
+[[nodiscard]] nlohmann::ordered_json json_number(double value);
+[[nodiscard]] nlohmann::ordered_json json_number(const std::optional<double>& value);
+
+// No summary.json that a run writes is larger.
+inline constexpr std::uint64_t kMostSummaryBytes = std::uint64_t{64} << 20;
 
 // Deeper than anything that is written here, and far from what would exhaust the stack.
 inline constexpr std::uint32_t kMostJsonLevels = 32;

@@ -15,7 +15,7 @@ constexpr std::size_t kShortRows = 12;
 constexpr std::size_t kMostBarRows = 40;
 constexpr std::size_t kMostHeatColumns = 20;
 
-std::string text_of(const std::optional<double>& value, Unit unit) {
+std::string unit_text(const std::optional<double>& value, Unit unit) {
   return value ? number_text(*value, unit) : std::string("-");
 }
 
@@ -43,7 +43,7 @@ TextTable table_of(const Figure& figure, const LineFigure& lines) {
       if (!series.x[0][i]) continue;
       std::vector<std::string>& row = rows[*series.x[0][i]];
       row.resize(lines.series.size(), "-");
-      row[n] = text_of(series.y[i], lines.y.unit);
+      row[n] = unit_text(series.y[i], lines.y.unit);
       if (!series.low.empty() && series.low[i] && series.high[i]) {
         row[n] += fmt::format(" ({} to {})", number_text(*series.low[i], lines.y.unit),
                               number_text(*series.high[i], lines.y.unit));
@@ -69,7 +69,7 @@ TextTable table_of(const Figure& figure, const BarFigure& bars) {
   for (std::size_t i = 0; i < bars.categories.size() && i < kMostBarRows; ++i) {
     auto& row = text.rows.emplace_back(1, bars.categories[i]);
     for (const BarFigure::Part& part : bars.parts)
-      row.push_back(i < part.values.size() ? text_of(part.values[i], bars.values_axis.unit) : "-");
+      row.push_back(i < part.values.size() ? unit_text(part.values[i], bars.values_axis.unit) : "-");
   }
   return text;
 }
@@ -80,7 +80,7 @@ std::optional<TextTable> table_of(const Figure& figure, const HeatFigure& heat) 
   text.header.insert(text.header.end(), heat.columns.begin(), heat.columns.end());
   for (std::size_t i = 0; i < heat.rows.size() && i < kMostBarRows; ++i) {
     auto& row = text.rows.emplace_back(1, heat.rows[i]);
-    for (const auto& value : heat.values[i]) row.push_back(text_of(value, heat.values_axis.unit));
+    for (const auto& value : heat.values[i]) row.push_back(unit_text(value, heat.values_axis.unit));
     row.resize(text.header.size());
   }
   return text;

@@ -18,9 +18,8 @@
 namespace muster {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
-constexpr std::uint64_t kMostSummaryBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostTagsBytes = std::uint64_t{1} << 16;
 constexpr std::size_t kMostTagBytes = 64;
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
@@ -34,7 +33,7 @@ static_assert(kStamps.size() == kFiles.size());
 
 // What is missing, or of another type, is none.
 template <typename T>
-std::optional<T> field(const Json& object, const char* name) {
+std::optional<T> field(const ParsedJson& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end()) return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
@@ -47,18 +46,18 @@ std::optional<T> field(const Json& object, const char* name) {
   return found->template get<T>();
 }
 
-Json part(const Json& object, const char* name) {
+ParsedJson part(const ParsedJson& object, const char* name) {
   const auto found = object.find(name);
-  return found != object.end() && found->is_object() ? *found : Json::object();
+  return found != object.end() && found->is_object() ? *found : ParsedJson::object();
 }
 
-std::uint32_t length(const Json& object, const char* name) {
+std::uint32_t length(const ParsedJson& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_array() ? static_cast<std::uint32_t>(found->size()) : 0;
 }
 
-std::optional<Json> object_of(std::string_view line) {
-  Result<Json> parsed = parse_json(line);
+std::optional<ParsedJson> object_of(std::string_view line) {
+  Result<ParsedJson> parsed = parse_json(line);
   if (!parsed || !parsed->is_object()) return std::nullopt;
   return std::move(parsed).value();
 }
@@ -175,7 +174,7 @@ Result<std::uint64_t> read_lines(const std::filesystem::path& file, std::uint64_
 }
 
 std::optional<StoredRound> parse_round(std::string_view line) {
-  const std::optional<Json> json = object_of(line);
+  const std::optional<ParsedJson> json = object_of(line);
   const auto round = json ? field<std::uint32_t>(*json, "round") : std::nullopt;
   if (!round) return std::nullopt;
   const auto count = [&](const char* name) { return field<std::uint32_t>(*json, name).value_or(0); };
@@ -198,7 +197,7 @@ std::optional<StoredRound> parse_round(std::string_view line) {
 }
 
 std::optional<StoredGrouping> parse_grouping(std::string_view line) {
-  const std::optional<Json> json = object_of(line);
+  const std::optional<ParsedJson> json = object_of(line);
   const auto round = json ? field<std::uint32_t>(*json, "round") : std::nullopt;
   if (!round) return std::nullopt;
   StoredGrouping grouping{.round = *round,
@@ -207,12 +206,12 @@ std::optional<StoredGrouping> parse_grouping(std::string_view line) {
                           .groups = field<std::uint32_t>(*json, "count").value_or(0),
                           .idle = length(*json, "idle"),
                           .bytes = line.size()};
-  const Json quality = part(*json, "quality");
+  const ParsedJson quality = part(*json, "quality");
   grouping.cov_mean = field<double>(quality, "cov_mean");
   grouping.cpd_median = field<double>(quality, "cpd_median");
   const auto members = json->find("members");
   if (members == json->end() || !members->is_array() || members->size() > kMostListedSizes) return grouping;
-  for (const Json& group : *members) {
+  for (const ParsedJson& group : *members) {
     grouping.sizes.push_back(group.is_array() ? static_cast<std::uint32_t>(group.size()) : 0);
   }
   return grouping;
@@ -237,7 +236,7 @@ std::optional<SummaryFigures> read_summary_figures(const std::filesystem::path& 
   const auto bytes = read_file(file, kMostSummaryBytes);
   if (!bytes) return std::nullopt;
   const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  const std::optional<Json> json = object_of(text);
+  const std::optional<ParsedJson> json = object_of(text);
   if (!json) return std::nullopt;
   SummaryFigures figures{.text = std::string(text.substr(0, text.find_last_not_of(" \r\n") + 1)),
                          .rounds = field<std::uint32_t>(*json, "rounds").value_or(0),
@@ -247,7 +246,7 @@ std::optional<SummaryFigures> read_summary_figures(const std::filesystem::path& 
                          .data = field<std::string>(*json, "data").value_or("")};
   if (figures.stopped.empty()) return std::nullopt;
   if (figures.text.find('\n') != std::string::npos) figures.text = json_text(*json);
-  const Json accuracy = part(*json, "accuracy");
+  const ParsedJson accuracy = part(*json, "accuracy");
   figures.accuracy_last = field<double>(accuracy, "last");
   figures.accuracy_best = field<double>(accuracy, "best");
   figures.best_round = field<std::uint32_t>(accuracy, "best_round").value_or(0);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/names.h"
+#include "record/json_text.h"
 #include "report/describe.h"
 #include "report/record_lines.h"
 
@@ -26,10 +27,6 @@ Cell number(double value) {
 
 Cell text(std::string value) {
   return {.text = std::move(value)};
-}
-
-Json known(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
 std::string group_text(std::uint32_t group) {
@@ -260,11 +257,11 @@ Result<Json> describe_group(const RunRecords& run, std::uint32_t group) {
     if (rows.size() == kMostGiven) continue;
     rows.push_back({{"client", client},
                     {"name", run.client_text(client)},
-                    {"samples", known(shown.samples)},
+                    {"samples", json_number(shown.samples)},
                     {"group", group},
-                    {"trained", known(shown.trained)},
-                    {"dropped", known(shown.dropped)},
-                    {"accuracy", known(shown.accuracy)}});
+                    {"trained", json_number(shown.trained)},
+                    {"dropped", json_number(shown.dropped)},
+                    {"accuracy", json_number(shown.accuracy)}});
   }
   if (samples > 0) report.facts.push_back({"samples", number_text(samples, Unit::kCount)});
   if (tested > 0)
@@ -345,11 +342,11 @@ Json client_rows(const RunRecords& run, const ClientQuery& query) {
     const RecordedClient& row = *found[i];
     rows.push_back({{"client", row.client},
                     {"name", run.client_text(row.client)},
-                    {"samples", known(row.samples)},
+                    {"samples", json_number(row.samples)},
                     {"group", row.group == kNoGroupNumber ? Json(nullptr) : Json(row.group)},
-                    {"trained", known(row.trained)},
-                    {"dropped", known(row.dropped)},
-                    {"accuracy", known(row.accuracy)}});
+                    {"trained", json_number(row.trained)},
+                    {"dropped", json_number(row.dropped)},
+                    {"accuracy", json_number(row.accuracy)}});
   }
   return {{"total", run.clients.size()}, {"found", found.size()}, {"rows", std::move(rows)}};
 }
