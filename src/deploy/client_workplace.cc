@@ -2,8 +2,10 @@
 
 #include <array>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 
+#include "base/parcel.h"
 #include "deploy/sealed_chains.h"
 #include "engine/simulated_federation.h"
 #include "secure/key_agreement.h"
@@ -87,6 +89,19 @@ class ClientWorkplace final : public Workplace {
       return SummedAnswer{Dropped{client, DropReason::kMalformed}};
     }
     const std::lock_guard one_at_a_time(lock_of(client));
+    // Whoever hosts the sum asks again where an answer was lost on its way, e.g. with an edge that had taken it. The
+    // same ask has the same answer, which shows nothing new; to take part in a phase twice would be refused.
+    const PublicBytes asked = digest_of_ask(phase, ask);
+    if (std::optional<SummedAnswer> before = answered_.find(client, asked)) return std::move(*before);
+    MUSTER_ASSIGN(SummedAnswer answer, take_part(phase, std::move(ask), memory));
+    if (std::holds_alternative<SumAnswer>(answer.reply)) answered_.keep(client, asked, answer);
+    return answer;
+  }
+
+  Result<SummedAnswer> take_part(SumPhase phase, SumAsk ask, const Memory& memory) {
+    const TrainTask& task = ask.task;
+    const ClientId client = task.client;
+    const bool trains = phase == SumPhase::kInput;
     const Worker worker(*this);
     if (trains) {
       const SumClient* const under_way = members_->find(client, ask.attempt);
@@ -146,6 +161,37 @@ class ClientWorkplace final : public Workplace {
   }
 
  private:
+  // What each client answered last in a secure sum.
+  class LastAnswers {
+   public:
+    std::optional<SummedAnswer> find(ClientId client, const PublicBytes& asked) const {
+      const std::lock_guard lock(mutex_);
+      const auto found = answers_.find(client);
+      if (found == answers_.end() || found->second.first != asked) return std::nullopt;
+      return found->second.second;
+    }
+    void keep(ClientId client, const PublicBytes& asked, const SummedAnswer& answer) {
+      const std::lock_guard lock(mutex_);
+      answers_.insert_or_assign(client, std::pair(asked, answer));
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    std::map<ClientId, std::pair<PublicBytes, SummedAnswer>> answers_;
+  };
+
+  static PublicBytes digest_of_ask(SumPhase phase, const SumAsk& ask) {
+    ParcelWriter out;
+    out.put(phase);
+    out.put(ask.attempt);
+    out.put(ask.task.round);
+    out.put(ask.task.part);
+    out.put_list(std::span<const std::byte>(ask.message));
+    const PublicBytes model = digest_of(std::as_bytes(ask.task.model));
+    out.put_list(std::span<const std::uint8_t>(model));
+    return digest_of(std::move(out).finish().words);
+  }
+
   // One of the federation's workers, for as long as it lives.
   class Worker {
    public:
@@ -187,6 +233,7 @@ class ClientWorkplace final : public Workplace {
   std::unique_ptr<LocalFederation> federation_;
   StateVersions versions_;
   SealedChains chains_;
+  LastAnswers answered_;
   std::array<std::mutex, kClientLocks> locks_;
   std::mutex mutex_;  // of free_
   std::condition_variable freed_;

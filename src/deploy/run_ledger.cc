@@ -94,6 +94,7 @@ Status RunLedger::begin(const std::filesystem::path& folder, const v1::Welcome& 
                        {"group_rounds", recipe.training.group_rounds},
                        {"in_group", recipe.aggregation.in_group},
                        {"global", recipe.aggregation.global},
+                       {"private", recipe.dp.on()},
                        {"quorum", recipe.deployment.quorum}}),
         Written::kNow);
   return {};

@@ -25,6 +25,8 @@
 namespace muster {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::uint64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   std::uint64_t all = 0;
@@ -295,7 +297,6 @@ Result<Forecast> forecast(Recipe recipe, std::uint32_t threads) {
 }
 
 std::string to_json(const Forecast& f) {
-  using Json = nlohmann::ordered_json;
   const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const bool drawn = f.clients_per_round.has_value();
   const auto if_drawn = [&](auto value) { return drawn ? Json(value) : Json(nullptr); };

@@ -150,9 +150,8 @@ Status RunRecorder::amend(const RoundRecord& record, const std::string& line) {
 }
 
 Result<std::string> with_evaluation(const std::string& line, const RoundRecord& record) {
-  using Json = nlohmann::ordered_json;
-  Json json = Json::parse(line, nullptr, false);
-  const Json evaluated = Json::parse(to_json(record), nullptr, false);
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(line, nullptr, false);
+  const nlohmann::ordered_json evaluated = nlohmann::ordered_json::parse(to_json(record), nullptr, false);
   if (!json.is_object()) return failure("the record of round {} is broken", record.round);
   // What only an evaluation enters is there where there was one; accuracy and loss are always there, at least as null.
   for (const auto& [field, value] : evaluated.items()) {

@@ -24,8 +24,10 @@ class KilledFederation : public CommandLineTest {
   [[nodiscard]] std::filesystem::path at(const std::string& name) const { return scratch_.path() / name; }
 
   // What `muster run` makes of the recipe.
-  std::string signature_alone(const std::string& recipe) const {
-    const Finished alone = muster({"run", recipe, "--json", "--quiet", "--out", at("alone").string()});
+  std::string signature_alone(const std::string& recipe, const Words& more = {}) const {
+    Words words{"run", recipe, "--json", "--quiet", "--out", at("alone").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished alone = muster(words);
     EXPECT_EQ(alone.status, 0) << alone.err;
     const auto told = nlohmann::json::parse(alone.out, nullptr, false);
     return told.is_object() ? told.value("signature", "") : "";
@@ -40,6 +42,7 @@ class KilledFederation : public CommandLineTest {
       std::filesystem::remove(at(name + ".log"));
       std::filesystem::remove_all(at("states-" + name));
     }
+    if (prepare_) prepare_();
   }
 
   // The process of that name, for the first time or again. `variables`: of its environment.
@@ -93,6 +96,7 @@ class KilledFederation : public CommandLineTest {
 
   const Words names_{"cloud", "edge", "client-0", "client-1", "client-2"};
   std::vector<std::string> clients_{"0-3", "4-7", "8-11"};  // of each process
+  std::function<void()> prepare_;  // what processes find when they are started for the first time
   std::string recipe_;
   std::string cloud_;
   std::string edge_;

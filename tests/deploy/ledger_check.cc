@@ -158,6 +158,7 @@ class Checker {
     parallel_ = line.at("training") == "parallel" && line.at("group_rounds") == 1;
     in_group_ = line.at("in_group");
     global_ = line.at("global");
+    private_ = line.value("private", false);
     quorum_ = line.at("quorum");
     going_ = false;
     open_.clear();
@@ -386,7 +387,7 @@ class Checker {
   }
 
   void recompute(const std::string& model) {
-    if (!parallel_) return;
+    if (!parallel_ || private_) return;  // changes are shortened and have noise on them
     DoubleMean all;
     bool any = false;
     for (const MergedGroup& group : merged_) {
@@ -462,6 +463,7 @@ class Checker {
   bool parallel_ = false;
   bool sealed_ = false;  // models that only clients can read may be lost with them
   std::string in_group_;
+  bool private_ = false;
   std::string global_;
   double quorum_ = 0;
   bool going_ = false;

@@ -272,6 +272,54 @@ TEST_F(SecureSums, AnotherModelThanTheOneInTheTermsIsRefused) {
   for (const nlohmann::json& one : round["dropped"]) EXPECT_EQ(one["reason"], "refused") << round;
 }
 
+// Asks every member everything twice, as one does whose line was cut when the first answer had been taken, and goes on
+// with the second answer.
+class StutteringHost final : public GroupTrainer {
+ public:
+  explicit StutteringHost(std::unique_ptr<GroupTrainer> honest) : honest_(std::move(honest)) {}
+  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
+                            GroupUpdate reuse) const override {
+    StutteringLink twice(link);
+    return honest_->train(call, task, twice, std::move(reuse));
+  }
+  std::uint32_t visits() const override { return honest_->visits(); }
+
+ private:
+  class StutteringLink final : public ClientLink {
+   public:
+    explicit StutteringLink(ClientLink& real) : real_(real) {}
+    Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
+      return real_.train(task, std::move(reuse));
+    }
+    SumHost sum_host() const override { return real_.sum_host(); }
+    Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
+      std::vector<SumAsk> first(asks.begin(), asks.end());
+      MUSTER_TRY(real_.sum_each(phase, first, [](std::size_t, const SumReply&) {}));
+      return real_.sum_each(phase, asks, take);
+    }
+    Result<ProfileReply> profile(const ProfileTask& task) override { return real_.profile(task); }
+    Result<EvaluateReply> evaluate(const EvaluateTask& task) override { return real_.evaluate(task); }
+
+   private:
+    ClientLink& real_;
+  };
+
+  std::unique_ptr<GroupTrainer> honest_;
+};
+
+TEST_F(SecureSums, AnAskThatComesTwiceHasTheSameAnswer) {
+  Settings settings = kSecureRun;
+  settings.insert(settings.end(), {"local.momentum=0.5", "local.keep-optimizer=true"});
+  DeploymentInMemory deployment({.processes = 4, .states = states_.path(), .host = [&](auto honest) {
+                                   return std::make_unique<StutteringHost>(std::move(honest));
+                                 }});
+  const Records deployed = records_of(deploy(small(settings), deployment));
+  const Records simulated = records_of(run(small(settings)));
+  ASSERT_EQ(deployed.rounds.size(), simulated.rounds.size());
+  for (const auto& round : deployed.rounds) EXPECT_EQ(round["participants"], 12) << round;
+  EXPECT_EQ(tensors_of(deployed), tensors_of(simulated));
+}
+
 // In the open, beside a sum: a run with secure sums has no use for it.
 class PryingHost final : public GroupTrainer {
  public:
