@@ -56,7 +56,8 @@ Result<std::vector<CatalogueStage>> catalogue() {
   stages.push_back({"partitions", partitions()});
   stages.push_back(stage_of("models", "model.name", model_catalogue()));
   // In the order in which the network lists them.
-  for (CatalogueEntry& entry : stages.back().entries) entry.keys = find_entry(model_catalogue(), entry.name)->keys;
+  const auto models = model_catalogue();
+  for (CatalogueEntry& entry : stages.back().entries) entry.keys = find_entry(models, entry.name)->keys;
 
   CatalogueStage profiles{.name = "profile", .entries = {}};
   for (const ProfileEntry& entry : profile_kinds()) {

@@ -391,8 +391,7 @@ Status check_secure(const Recipe& r) {
         "want 1",
         r.deployment.over_select, hides);
   }
-  const ProfileEntry* const profile = find_entry(profile_kinds(), r.profile.kind);
-  if (profile && profile->trains) {
+  if (trains_profiles(r)) {
     return usage_error(
         "profile.kind: \"{}\" does not go with {}: clients would tell what they learn from their samples; want "
         "label-histogram | none",

@@ -49,7 +49,9 @@ struct ScoreEntry {
 // Of grouping.score; the first is the default.
 [[nodiscard]] const std::vector<ScoreEntry>& complement_scores();
 
-// The entry of that name, or null.
+// The entry of that name, or null. Of a list that stays: it points into it.
+template <typename Entries>
+auto find_entry(const Entries&& entries, std::string_view name) = delete;
 template <typename Entries>
 [[nodiscard]] auto find_entry(const Entries& entries, std::string_view name) -> decltype(&*entries.begin()) {
   for (const auto& entry : entries) {
