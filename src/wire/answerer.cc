@@ -9,6 +9,8 @@
 namespace muster {
 namespace {
 
+constexpr std::size_t kMostAlso = 8;  // who wait for one piece of work
+
 // Everything that an answer depends on: equal numbers mean equal answers. Not the number of the ask, nor how the
 // vectors are numbered; `digests` are of their values, 0 of none.
 std::uint64_t content_of(const v1::Ask& ask, std::span<const std::uint64_t> digests) {
@@ -90,6 +92,9 @@ TrainTask task_of(const v1::TaskId& id, const v1::Train& train, const std::share
 struct Answerer::Job {
   std::uint64_t content = 0;
   v1::Ask ask;  // the latest that asked for this
+  // Others that wait for the same: a cloud that lost an edge asks for itself, through that edge, what the edge is still
+  // asking for its own group.
+  std::vector<v1::TaskId> also = {};
   std::vector<std::shared_ptr<const WireVector>> vectors;
   std::chrono::steady_clock::time_point came;
   std::optional<OutgoingReply> kept;  // once it is done
@@ -321,10 +326,17 @@ void Answerer::take_ask(User& user, const v1::Ask& ask) {
   const std::lock_guard lock(mutex_);
   const auto known = jobs_.find(job->content);
   if (known != jobs_.end() && !known->second->unwanted) {
-    known->second->ask = ask;
-    if (known->second->kept) {
-      *known->second->kept->reply.mutable_id() = ask.id();
-      send(*known->second->kept);
+    Job& same = *known->second;
+    const v1::TaskId before = same.ask.id();
+    same.ask = ask;
+    std::erase_if(same.also, [&](const v1::TaskId& id) {
+      return id.incarnation() != ask.id().incarnation() || id.number() == ask.id().number();
+    });
+    const bool another = before.incarnation() == ask.id().incarnation() && before.number() != ask.id().number();
+    if (another && !same.kept && same.also.size() < kMostAlso) same.also.push_back(before);
+    if (same.kept) {
+      *same.kept->reply.mutable_id() = ask.id();
+      send(*same.kept);
     }
     return;
   }
@@ -344,8 +356,17 @@ void Answerer::take_verdict(const v1::Verdict& verdict) {
   std::unique_lock lock(mutex_);
   for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
     Job& job = *entry->second;
+    const auto is_meant = [&](const v1::TaskId& one) {
+      return one.number() == verdict.id().number() && one.incarnation() == verdict.id().incarnation();
+    };
+    if (std::erase_if(job.also, is_meant) > 0) return;  // whoever asked last waits still
     const v1::TaskId& id = job.ask.id();
-    if (id.number() != verdict.id().number() || id.incarnation() != verdict.id().incarnation()) continue;
+    if (!is_meant(id)) continue;
+    if (!job.kept && !job.also.empty()) {
+      *job.ask.mutable_id() = job.also.back();
+      job.also.pop_back();
+      return;
+    }
     if (!verdict.used()) {
       say({.line = fmt::format("{}: its work was not used: {}", to_text(verdict.id()), verdict.reason()),
            .client = job.ask.has_group() ? "" : fmt::format("client {}", id.client()),
@@ -467,6 +488,10 @@ void Answerer::do_next(std::unique_lock<std::mutex>& lock) {
     const auto known = jobs_.find(job->content);
     if (known != jobs_.end() && known->second == job) jobs_.erase(known);
     return;
+  }
+  for (const v1::TaskId& id : std::exchange(job->also, {})) {
+    *reply->reply.mutable_id() = id;
+    send(*reply);
   }
   *reply->reply.mutable_id() = job->ask.id();
   send(*reply);

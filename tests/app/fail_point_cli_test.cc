@@ -34,8 +34,7 @@ class FailPointRuns : public KilledFederation {
   FailPointRuns() {
     clients_ = {"0-1", "2-7", "8"};
     // Groups that the edge hosts, states that clients keep.
-    with_states_ = file("states.toml", kHead + std::string(R"(
-[local]
+    with_states_ = file("states.toml", mixed(R"([local]
 batch-size = 8
 objective = "control-variate"
 [training]
@@ -44,12 +43,10 @@ group-rounds = 2
 global = "control-variate"
 )"));
     // Everything that the checker can recompute.
-    plain_ = file("plain.toml", kHead + std::string(R"(
-[local]
+    plain_ = file("plain.toml", mixed(R"([local]
 batch-size = 8
 )"));
-    secure_ = file("secure.toml", kHead + std::string(R"(
-[local]
+    secure_ = file("secure.toml", mixed(R"([local]
 batch-size = 8
 momentum = 0.5
 keep-optimizer = true
@@ -58,8 +55,7 @@ group-rounds = 2
 [aggregation]
 in-group = "secure-sum"
 )"));
-    impatient_ = file("lossy.toml", kHead + std::string(R"(
-[local]
+    impatient_ = file("lossy.toml", mixed(R"([local]
 batch-size = 8
 [deployment]
 round-deadline-s = 1.0
@@ -67,10 +63,9 @@ wait-clients = 0.5
 )"));
   }
 
-  static constexpr const char* kHead = R"(
-name = "killed"
-rounds = 6
-checkpoint-every = 2
+  // What all recipes have, after their keys of the top level.
+  static std::string recipe_text(const std::string& top, const std::string& more) {
+    return top + R"(
 [data]
 source = "synthetic"
 clients = 9
@@ -82,39 +77,33 @@ name = "mlp"
 hidden = [16]
 [evaluation]
 on = "global"
-[profile]
+)" + more;
+  }
+  static constexpr const char* kTop = "name = \"killed\"\nrounds = 6\ncheckpoint-every = 2\n";
+  // Groups by what clients tell, formed anew.
+  static std::string mixed(const std::string& more) {
+    return recipe_text(kTop, R"([profile]
 kind = "label-histogram"
 [grouping]
 method = "mediator"
 size = 3
 [plan]
 regroup-every = 3
-)";
-
-  static constexpr const char* kPrivateHead = R"(
-name = "private"
-rounds = 6
-checkpoint-every = 2
-[data]
-source = "synthetic"
-clients = 9
-samples-min = 40
-samples-max = 60
-test-fraction = 0.1
-[model]
-name = "mlp"
-hidden = [16]
-[local]
+)" + more);
+  }
+  static std::string noisy(const std::string& in_group) {
+    return recipe_text(kTop, R"([local]
 batch-size = 8
-[evaluation]
-on = "global"
 [grouping]
 method = "random"
 size = 3
 [dp]
 clip = 1.0
 noise-multiplier = 0.5
-)";
+[aggregation]
+global = "uniform"
+in-group = )" + in_group + "\n");
+  }
 
   // Runs in which the cloud and the edge die, three times in all. `key`: of the noise, once the run is over.
   void expect_the_same_without_hosts(const std::string& recipe, std::uint64_t seed,
@@ -348,8 +337,7 @@ TEST_F(FailPointRuns, WithSecureSumsEndAsTheirSimulation) {
 
 // Likewise chains that are walked again, with the keys that their members have still.
 TEST_F(FailPointRuns, WithSealedChainsEndAsTheirSimulation) {
-  expect_the_same_without_hosts(file("sealed.toml", kHead + std::string(R"(
-[local]
+  expect_the_same_without_hosts(file("sealed.toml", mixed(R"([local]
 batch-size = 8
 momentum = 0.5
 keep-optimizer = true
@@ -362,12 +350,8 @@ relay = "sealed"
 
 // The cloud's key is in the run's folder, and so is what has left of rounds that are made again.
 TEST_F(FailPointRuns, OfPrivateRunsEndAsTheirSimulation) {
-  expect_the_same_without_hosts(file("private.toml", std::string(kPrivateHead) + R"(
-[aggregation]
-in-group = "uniform"
-global = "uniform"
-)"),
-                                43, [&] { return std::filesystem::path(run_folder()) / "noise.key"; });
+  expect_the_same_without_hosts(file("private.toml", noisy("\"uniform\"")), 43,
+                                [&] { return std::filesystem::path(run_folder()) / "noise.key"; });
 }
 
 // Every client process has the same key of noise, for the simulation to repeat it.
@@ -380,39 +364,21 @@ TEST_F(FailPointRuns, OfPrivateSumsEndAsTheirSimulation) {
       std::filesystem::copy_file(key, at(fmt::format("states-{}", name)) / "noise.key");
     }
   };
-  expect_the_same_without_hosts(file("sums.toml", std::string(kPrivateHead) + R"(
-[aggregation]
-in-group = "secure-sum"
-global = "uniform"
-)"),
-                                47, [&] { return std::filesystem::path(key); });
+  expect_the_same_without_hosts(file("sums.toml", noisy("\"secure-sum\"")), 47,
+                                [&] { return std::filesystem::path(key); });
 }
 
 // A client process dies before it answers: in the first round when it is asked for its keys, in the second for its
 // shares, and so on. It comes back without its secrets, and is lost from that phase on, in that round.
 TEST_F(FailPointRuns, AClientThatDiesInAPhaseOfASecureSumIsLostThere) {
-  const std::string recipe = file("phases.toml", R"(
-name = "phases"
-rounds = 6
-[data]
-source = "synthetic"
-clients = 9
-samples-min = 40
-samples-max = 60
-test-fraction = 0.1
-[model]
-name = "mlp"
-hidden = [16]
-[local]
+  const std::string recipe = file("phases.toml", recipe_text("name = \"phases\"\nrounds = 6\n", R"([local]
 batch-size = 8
-[evaluation]
-on = "global"
 [grouping]
 method = "random"
 size = 9
 [aggregation]
 in-group = "secure-sum"
-)");
+)"));
   // Whoever comes back says first that it has lost its part of the sum under way.
   const Outcome outcome = run_with(recipe, {{"client-2", "send.before@reply:1"},
                                             {"client-2", "send.before@reply:3"},

@@ -93,9 +93,14 @@ class RankJob : public CommandLineTest {
     return ::waitid(P_PID, static_cast<id_t>(process.id()), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            ended.si_pid == 0;
   }
+  // What the kernel says of a process; nothing of one that has just ended.
+  static std::string told_of(pid_t process, const std::string& what) {
+    std::ifstream in(fmt::format("/proc/{}/{}", process, what), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
   // Whether SIGUSR1 is caught or ignored.
   static bool sees_to_signals(pid_t process) {
-    std::istringstream status(slurp(fmt::format("/proc/{}/status", process)));
+    std::istringstream status(told_of(process, "status"));
     std::uint64_t masks = 0;
     for (std::string word; status >> word;) {
       if (word != "SigIgn:" && word != "SigCgt:") continue;
@@ -106,9 +111,9 @@ class RankJob : public CommandLineTest {
   }
   // The process of a rank, by what mpirun put into its environment.
   static pid_t process_of(const Process& mpirun, const std::string& rank) {
-    std::istringstream children(slurp(fmt::format("/proc/{0}/task/{0}/children", mpirun.id())));
+    std::istringstream children(told_of(mpirun.id(), fmt::format("task/{}/children", mpirun.id())));
     for (pid_t child = 0; children >> child;) {
-      const std::string environment = slurp(fmt::format("/proc/{}/environ", child));
+      const std::string environment = told_of(child, "environ");
       if (environment.find(fmt::format("OMPI_COMM_WORLD_RANK={}", rank) + '\0') != std::string::npos) return child;
     }
     return 0;

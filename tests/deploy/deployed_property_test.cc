@@ -33,10 +33,7 @@ class DeployedProperty : public SimulationTest {
     SimulationOptions wanted = options(1);
     wanted.interrupt = &interrupt;
     wanted.on_round = [&](std::uint32_t round) { interrupt = stop > 0 && round >= stop; };
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     return recipe ? simulate(*recipe, wanted) : resume(run, {}, wanted);
   }
 
@@ -121,10 +118,7 @@ class DeployedProperty : public SimulationTest {
                                    .ledger = &ledger});
     SimulationOptions wanted = options(1);
     wanted.observers.push_back(&ledger);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto deployed = simulate(recipe, wanted);
     ASSERT_EQ(simulated.ok(), deployed.ok()) << (deployed.ok() ? simulated : deployed).error().message;
     if (!simulated.ok()) return;

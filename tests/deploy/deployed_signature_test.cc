@@ -18,10 +18,7 @@ class Deployed : public SimulationTest, public testing::WithParamInterface<Store
   RunSummary run_deployed(const Recipe& recipe, DeploymentShape shape) {
     DeploymentInMemory deployment(std::move(shape));
     SimulationOptions wanted = options(1);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = simulate(recipe, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};

@@ -36,7 +36,13 @@ class DeploymentInMemory {
   explicit DeploymentInMemory(DeploymentShape shape) : shape_(std::move(shape)) {}
   ~DeploymentInMemory() { end(); }
 
-  // For SimulationOptions::federation.
+  // For SimulationOptions; borrows this.
+  auto maker() {
+    return [this](const Recipe& settled, std::unique_ptr<LocalFederation> here, const std::filesystem::path& folder) {
+      return make(settled, std::move(here), folder);
+    };
+  }
+
   Result<std::unique_ptr<Federation>> make(const Recipe& recipe, std::unique_ptr<LocalFederation> here,
                                            const std::filesystem::path& folder) {
     const std::uint32_t count = here->roster().clients();

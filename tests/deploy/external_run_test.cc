@@ -38,10 +38,7 @@ class ExternalRun : public SimulationTest {
                                      return true;
                                    }});
     SimulationOptions wanted = options(1);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     return simulate(recipe, wanted);
   }
 

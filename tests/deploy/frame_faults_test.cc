@@ -101,10 +101,7 @@ TEST_P(FrameFaults, NeverHangNorCrashNorCountTwice) {
            .mangle = [&](std::string bytes, bool) { return faults.arrives(std::move(bytes)); }});
       std::jthread keeper([&](const std::stop_token& stop) { deployment.keep_connected(stop); });
       SimulationOptions wanted = options(1);
-      wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                              const std::filesystem::path& folder) {
-        return deployment.make(settled, std::move(here), folder);
-      };
+      wanted.federation = deployment.maker();
       const auto begun = std::chrono::steady_clock::now();
       const auto summary = simulate(recipe, wanted);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;

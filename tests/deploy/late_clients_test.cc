@@ -17,10 +17,7 @@ class LateClients : public SimulationTest {
  protected:
   Result<RunSummary> deploy(const Recipe& recipe, DeploymentInMemory& deployment) {
     SimulationOptions wanted = options(1);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     return simulate(recipe, wanted);
   }
   std::mutex mutex_;

@@ -20,10 +20,7 @@ class LyingClients : public SimulationTest {
     SimulationOptions wanted = options(1);
     wanted.interrupt = &interrupt;
     wanted.on_round = [&](std::uint32_t round) { interrupt = stop > 0 && round + 1 >= stop; };
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const Recipe recipe = small({"rounds=2", "local.objective=control-variate", "aggregation.global=control-variate",
                                  "profile.kind=label-histogram", "grouping.method=mediator", "grouping.size=3",
                                  "plan.sample-clients=12"});

@@ -28,10 +28,7 @@ class PrivateDeployedRun : public SimulationTest {
     wanted.secret_noise = true;
     wanted.interrupt = &interrupt;
     wanted.on_round = [&](std::uint32_t round) { interrupt = stop > 0 && round >= stop; };
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = run.empty() ? simulate(private_recipe(), wanted) : resume(run, {}, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};
@@ -133,10 +130,7 @@ TEST_F(PrivateDeployedRun, OfSecureSumsIsRepeatedByWhoeverHasItsMembersKeys) {
     DeploymentInMemory deployment({.edges = edges, .states = states_.path() / states, .noise_key = key});
     SimulationOptions wanted = options(1);
     wanted.secret_noise = true;
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = simulate(recipe, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};

@@ -31,10 +31,7 @@ class RunLedgerTest : public SimulationTest {
     std::atomic<bool> interrupt{false};
     wanted.interrupt = &interrupt;
     wanted.on_round = [&](std::uint32_t round) { interrupt = interrupt_after > 0 && round >= interrupt_after; };
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = resumed.empty() ? simulate(recipe, wanted) : resume(resumed, {}, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     if (!summary.ok()) return {};

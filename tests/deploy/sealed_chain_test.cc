@@ -29,10 +29,7 @@ class SealedChainRuns : public SimulationTest {
     SimulationOptions wanted = options(1);
     wanted.interrupt = &interrupt;
     wanted.on_round = [&](std::uint32_t round) { interrupt = stop > 0 && round >= stop; };
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = run.empty() ? simulate(recipe, wanted) : resume(run, {}, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};

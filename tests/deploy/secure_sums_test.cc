@@ -66,10 +66,7 @@ class SecureSums : public SimulationTest {
  protected:
   RunSummary deploy(const Recipe& recipe, DeploymentInMemory& deployment) {
     SimulationOptions wanted = options(1);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto summary = simulate(recipe, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};
@@ -444,10 +441,7 @@ TEST_F(SecureSums, TheLedgerAddsUpWithoutAnybodysModel) {
         {.edges = edges, .states = states_.path() / fmt::format("ledger-{}", edges), .ledger = &ledger});
     SimulationOptions wanted = options(1);
     wanted.observers.push_back(&ledger);
-    wanted.federation = [&](const Recipe& settled, std::unique_ptr<LocalFederation> here,
-                            const std::filesystem::path& folder) {
-      return deployment.make(settled, std::move(here), folder);
-    };
+    wanted.federation = deployment.maker();
     const auto deployed = simulate(small(settings), wanted);
     ASSERT_TRUE(deployed.ok()) << deployed.error().message;
     ledger.end_run(*deployed);

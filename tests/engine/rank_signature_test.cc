@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "engine/noise_record.h"
 #include "engine/rank_run.h"
 #include "ranks/mpi_ranks.h"
 #include "run_records.h"
@@ -17,16 +18,19 @@ namespace {
 
 Ranks* job = nullptr;
 
-class OnRanks : public SimulationTest, public testing::WithParamInterface<Stored> {
+class RanksTest : public SimulationTest {
  protected:
-  RunSummary run_on_ranks(const Recipe& recipe, std::uint32_t threads) {
+  RunSummary run_on_ranks(const Recipe& recipe, std::uint32_t threads, const std::filesystem::path& noise_key = {}) {
     SimulationOptions wanted = options(threads);
     wanted.ranks = job;
+    wanted.noise_key = noise_key;
     const auto summary = simulate(recipe, wanted);
     EXPECT_TRUE(summary.ok()) << summary.error().message;
     return summary.ok() ? *summary : RunSummary{};
   }
 };
+
+class OnRanks : public RanksTest, public testing::WithParamInterface<Stored> {};
 
 // Asked for once the job is known.
 std::vector<Stored> of_this_job() {
@@ -54,6 +58,21 @@ TEST_P(OnRanks, SignatureIsAsStored) {
   const auto composition = std::ranges::find(kCompositions, wanted.name, &NamedSettings::name);
   if (composition == kCompositions.end() || (composition - kCompositions.begin()) % 2 != job->size() % 2) return;
   expect_equal(records_of(summary), records_of(run(wanted.recipe(), 2)), "one process");
+}
+
+// The members of a secure sum are on any rank, and their noise comes from a key that is in a file of rank 0.
+TEST_F(RanksTest, HaveTheNoiseOfOneKey) {
+  const Recipe recipe = small({"rounds=2", "dp.clip=1.0", "dp.noise-multiplier=1.0", "aggregation.global=uniform",
+                               "aggregation.in-group=secure-sum", "grouping.method=random", "grouping.size=4"});
+  const ScratchFolder folder;
+  ASSERT_TRUE(keep_noise_key(folder.path(), {}, true).ok());
+  const std::filesystem::path key = folder.path() / kNoiseKeyFile;
+  SimulationOptions alone = options(2);
+  alone.noise_key = key;
+  const auto wanted = simulate(recipe, alone);
+  ASSERT_TRUE(wanted.ok()) << wanted.error().message;
+  EXPECT_EQ(run_on_ranks(recipe, 1, key).signature, wanted->signature);
+  EXPECT_NE(run_on_ranks(recipe, 1).signature, wanted->signature) << "noise from the seed";
 }
 
 }  // namespace

@@ -94,5 +94,92 @@ TEST(Answerer, KnowsAModelByItsValuesAlsoWhereANumberIsUsedAgain) {
   line.cut();
 }
 
+// Keeps which asks were answered.
+class NotingChannel final : public Channel {
+ public:
+  explicit NotingChannel(std::vector<std::uint64_t>& answered) : answered_(answered) {}
+  void send(Outgoing outgoing) override {
+    if (outgoing.frame.has_reply()) answered_.push_back(outgoing.frame.reply().id().number());
+  }
+  void close() override {}
+
+ private:
+  std::vector<std::uint64_t>& answered_;
+};
+
+class TwoAskers : public testing::Test {
+ protected:
+  TwoAskers()
+      : answerer_({.threads = 0,
+                   .limits = {.vector_values = 10, .held_values = 100, .held_vectors = 10},
+                   .begin = [this](const v1::Welcome&) -> Result<std::shared_ptr<Workplace>> {
+                     return std::shared_ptr<Workplace>(place_);
+                   }}),
+        user_(answerer_.attach(std::make_shared<NotingChannel>(answered_))) {
+    v1::Frame welcome;
+    welcome.mutable_welcome()->set_run("r");
+    user_->received(welcome);
+    work();
+  }
+  void TearDown() override { user_->closed("over"); }
+
+  void work() {
+    while (answerer_.work_on()) {
+    }
+  }
+  void ask(std::uint64_t number, std::uint64_t incarnation = 1) {
+    v1::Frame frame;
+    frame.mutable_ask()->mutable_id()->set_number(number);
+    frame.mutable_ask()->mutable_id()->set_incarnation(incarnation);
+    frame.mutable_ask()->set_within_ms(10000);
+    frame.mutable_ask()->mutable_train();
+    user_->received(frame);
+  }
+  void give_verdict(std::uint64_t number, bool used) {
+    v1::Frame frame;
+    frame.mutable_verdict()->mutable_id()->set_number(number);
+    frame.mutable_verdict()->mutable_id()->set_incarnation(1);
+    frame.mutable_verdict()->set_used(used);
+    user_->received(frame);
+  }
+
+  std::shared_ptr<EchoWorkplace> place_ = std::make_shared<EchoWorkplace>();
+  std::vector<std::uint64_t> answered_;
+  Answerer answerer_;
+  std::shared_ptr<ChannelUser> user_;
+};
+
+TEST_F(TwoAskers, AreBothAnsweredByTheSameWork) {
+  ask(7);
+  ask(8);
+  ask(8);  // the line was cut in between
+  work();
+  EXPECT_EQ(answered_, (std::vector<std::uint64_t>{7, 8}));
+  EXPECT_EQ(place_->trained, 1);
+  give_verdict(7, true);
+  ask(8);
+  EXPECT_EQ(answered_.back(), 8u) << "it is kept until whoever asked last has it";
+  EXPECT_EQ(place_->trained, 1);
+}
+
+TEST_F(TwoAskers, OfWhomOneDoesNotWaitAnyLonger) {
+  for (const std::uint64_t gone : {7u, 8u}) {
+    answered_.clear();
+    ask(7);
+    ask(8);
+    give_verdict(gone, false);
+    work();
+    EXPECT_EQ(answered_, std::vector<std::uint64_t>{gone == 7 ? 8u : 7u});
+    give_verdict(gone == 7 ? 8 : 7, true);
+  }
+}
+
+TEST_F(TwoAskers, OfWhomOneIsOfAnEarlierIncarnation) {
+  ask(7);
+  ask(1, 2);
+  work();
+  EXPECT_EQ(answered_, std::vector<std::uint64_t>{1}) << "the cloud has started again, and 7 is of before";
+}
+
 }  // namespace
 }  // namespace muster
