@@ -156,5 +156,5 @@ set(MUSTER_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFI
 # muster_mpi_test(NAME RANKS COMMAND...): a test that is a job of so many ranks on this machine.
 function(muster_mpi_test name ranks)
   add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} --oversubscribe ${ARGN})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT "${MUSTER_MPI_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "${MUSTER_MPI_ENVIRONMENT}")
 endfunction()
