@@ -108,7 +108,7 @@ class TimedSum {
   Result<Words> input_of(ClientId id) const {
     std::vector<float> own(change_.size());
     std::rotate_copy(change_.begin(), change_.begin() + id.value % change_.size(), change_.end(), own.begin());
-    return encode_input(server_.terms().format, own, {}, 1 + id.value % kMostSamples);
+    return encode_input(server_.terms().format, own, 1 + id.value % kMostSamples);
   }
 
   Result<SumMessage> answer(SumPhase phase, ClientId id, SumMessage asked, Member& member) const {

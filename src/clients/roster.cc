@@ -1,5 +1,7 @@
 #include "clients/roster.h"
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -26,7 +28,16 @@ void Roster::reserve(std::uint32_t clients) {
   test_samples_.reserve(clients);
 }
 
-ClientId Roster::add(const ClientInfo& client) {
+ClientInfo Roster::known(ClientInfo told) const {
+  if (hides_samples_) {
+    told.train_samples = std::min(told.train_samples, 1u);
+    told.test_samples = told.validation_samples = 0;
+  }
+  return told;
+}
+
+ClientId Roster::add(const ClientInfo& told) {
+  const ClientInfo client = known(told);
   const std::size_t before = train_samples_.size();
   train_samples_.push_back(client.train_samples);
   test_samples_.push_back(client.test_samples);
@@ -37,7 +48,8 @@ ClientId Roster::add(const ClientInfo& client) {
   return {static_cast<std::uint32_t>(before)};
 }
 
-void Roster::set(ClientId client, const ClientInfo& told) {
+void Roster::set(ClientId client, const ClientInfo& given) {
+  const ClientInfo told = known(given);
   const std::size_t size = train_samples_.size();
   train_samples_[client.value] = told.train_samples;
   test_samples_[client.value] = told.test_samples;

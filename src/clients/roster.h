@@ -29,13 +29,15 @@ class Roster {
 
   // What the classes are called, in their order; empty: they have no names.
   void set_class_names(std::vector<std::string> names) { class_names_ = std::move(names); }
+  // Clients tell whether they have training samples, not how many, and nothing of tests. Before the first is added.
+  void hide_samples() { hides_samples_ = true; }
   // Room for as many clients, without more.
   void reserve(std::uint32_t clients);
   // The next client; ids are given in order.
-  ClientId add(const ClientInfo& client);
+  ClientId add(const ClientInfo& told);
   // What a client told, in place of what was known of it: a place that somebody takes. Precondition: client.value <
   // clients().
-  void set(ClientId client, const ClientInfo& told);
+  void set(ClientId client, const ClientInfo& given);
 
   [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(train_samples_.size()); }
   [[nodiscard]] Shape shape() const { return shape_; }
@@ -58,6 +60,8 @@ class Roster {
     return names_.empty() ? std::string() : names_[client.value];
   }
 
+  // Numbers of training samples are then 1 or 0, of all others 0.
+  [[nodiscard]] bool hides_samples() const { return hides_samples_; }
   // Whether any client has validation samples.
   [[nodiscard]] bool validates() const { return !validation_samples_.empty(); }
   // There, and with samples to train on.
@@ -72,9 +76,12 @@ class Roster {
   [[nodiscard]] const std::vector<std::uint32_t>& edge_of() const { return edge_; }
 
  private:
+  [[nodiscard]] ClientInfo known(ClientInfo told) const;
+
   Shape shape_;
   std::uint32_t classes_ = 0;
   std::uint32_t edges_ = 1;
+  bool hides_samples_ = false;
   std::vector<std::uint32_t> train_samples_;
   std::vector<std::uint32_t> test_samples_;
   // Empty while all are alike.

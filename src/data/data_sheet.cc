@@ -141,6 +141,14 @@ std::uint64_t fingerprint(const DataSheet& sheet) {
   return hasher.digest();
 }
 
+DataSheet without_counts(DataSheet sheet) {
+  sheet.rows = std::min(sheet.rows, 1u);
+  sheet.test_rows = 0;
+  sheet.sums.clear();
+  for (SheetColumn& column : sheet.columns) column.counts.clear();
+  return sheet;
+}
+
 std::optional<double> fill_of(const FeatureSums& sums) {
   return sums.count > 0 ? std::optional<double>(static_cast<float>(sums.mean())) : std::nullopt;
 }

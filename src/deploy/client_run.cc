@@ -56,7 +56,7 @@ class OwnFile {
       options.path = path_.string();
       MUSTER_ASSIGN(const DataSheet sheet, read_data_sheet(options));
       sheet_.Clear();
-      put(sheet, sheet_);
+      put(recipe.training.secure.hides_samples() ? without_counts(sheet) : sheet, sheet_);
       MUSTER_TRY(check_sheet_size(sheet_));
       told_by_ = how.recipe();
       if (say) {

@@ -128,6 +128,9 @@ class ClientWorkplace final : public Workplace {
   Result<ProfileReply> profile(const ProfileTask& asked, const std::optional<Memory>& memory,
                                std::chrono::milliseconds) override {
     if (!knows(asked.client)) return ProfileReply{Dropped{asked.client, DropReason::kMalformed}};
+    if (asked.kind != federation_->profile_kind().entry().name && hides(asked.client, "losses over its samples")) {
+      return ProfileReply{Dropped{asked.client, DropReason::kRefused}};
+    }
     const std::lock_guard one_at_a_time(lock_of(asked.client));
     const Worker worker(*this);
     if (memory && !versions_.recall(asked.client, memory->basis))
@@ -143,6 +146,9 @@ class ClientWorkplace final : public Workplace {
     const bool fits =
         (task.model.empty() || task.model.size() == network.size()) && (network.classes() == 2 || !task.details.scores);
     if (!knows(task.client) || !fits) return EvaluateReply{Dropped{task.client, DropReason::kMalformed}};
+    if (hides(task.client, "a score of its test samples")) {
+      return EvaluateReply{Dropped{task.client, DropReason::kRefused}};
+    }
     const std::lock_guard one_at_a_time(lock_of(task.client));
     const Worker worker(*this);
     if (memory && !versions_.recall(task.client, memory->basis))
@@ -161,6 +167,13 @@ class ClientWorkplace final : public Workplace {
   }
 
  private:
+  // Whether the recipe hides how many samples the client has, so that nobody who keeps to it asks for this.
+  bool hides(ClientId client, const char* asked) {
+    if (!federation_->roster().hides_samples()) return false;
+    if (members_) members_->refuse(client, fmt::format("it asks for {}, and how many there are is hidden", asked));
+    return true;
+  }
+
   // What each client answered last in a secure sum.
   class LastAnswers {
    public:

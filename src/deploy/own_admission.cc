@@ -117,8 +117,8 @@ void OwnAdmission::let_join(std::uint32_t round, const std::function<void(const 
   enter_members(round);
   if (!joined || !say) return;
   for (const Membership::Joined& one : *joined) {
-    say(fmt::format("{} joins from round {} on, as client {}: {} training samples", one.info.name, one.info.since_round,
-                    one.client.value, one.info.train_samples));
+    say(fmt::format("{} joins from round {} on, as client {}", one.info.name, one.info.since_round, one.client.value) +
+        (federation_->roster().hides_samples() ? "" : fmt::format(": {} training samples", one.info.train_samples)));
   }
 }
 

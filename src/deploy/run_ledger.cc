@@ -95,6 +95,7 @@ Status RunLedger::begin(const std::filesystem::path& folder, const v1::Welcome& 
                        {"in_group", recipe.aggregation.in_group},
                        {"global", recipe.aggregation.global},
                        {"private", recipe.dp.on()},
+                       {"samples", recipe.training.secure.hides_samples() ? kHiddenSamples : kToldSamples},
                        {"quorum", recipe.deployment.quorum}}),
         Written::kNow);
   return {};

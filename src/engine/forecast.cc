@@ -162,7 +162,10 @@ Result<Parts> make_parts(Recipe& recipe, std::uint32_t threads) {
   Parts parts;
   MUSTER_ASSIGN(parts.data, make_federated_data(recipe.data, recipe.data_seed.value_or(recipe.seed)));
   MUSTER_ASSIGN(parts.notes, settle_recipe(recipe, *parts.data));
-  MUSTER_ASSIGN(parts.federation, make_simulated_federation(recipe, threads, nullptr, *parts.data, {}));
+  // Nothing leaves this machine, and a forecast needs to know how many samples clients have.
+  Recipe telling = recipe;
+  telling.training.secure.samples = kToldSamples;
+  MUSTER_ASSIGN(parts.federation, make_simulated_federation(telling, threads, nullptr, *parts.data, {}));
   parts.oracle = std::make_unique<Oracle>(*parts.data, recipe.seed);
   MUSTER_ASSIGN(parts.groups, Groups::make(recipe, *parts.federation, parts.oracle.get()));
   const Network& network = parts.federation->network();

@@ -18,11 +18,14 @@ Status write_clients(const RoundLoop& loop, const Roster& roster, std::span<cons
   return folder.write_clients(roster.clients(), [&](std::uint32_t k, std::string& text) {
     const auto out = std::back_inserter(text);
     const ClientTally tally = loop.tally({k});
-    fmt::format_to(out, "{},{},{},", k, csv_cell(roster.name({k})), roster.train_samples({k}));
+    const auto samples = [&](std::uint32_t told) {
+      return roster.hides_samples() ? std::string() : fmt::format("{}", told);
+    };
+    fmt::format_to(out, "{},{},{},", k, csv_cell(roster.name({k})), samples(roster.train_samples({k})));
     if (group_of[k] != kNoGroup) fmt::format_to(out, "{}", group_of[k].value);
     fmt::format_to(out, ",{},{},", tally.trained, tally.dropped);
     if (!accuracy.empty() && !std::isnan(accuracy[k])) fmt::format_to(out, "{:.6g}", accuracy[k]);
-    fmt::format_to(out, ",{},{},{:d}", roster.test_samples({k}), tally.filtered,
+    fmt::format_to(out, ",{},{},{:d}", samples(roster.test_samples({k})), tally.filtered,
                    std::ranges::binary_search(malicious, ClientId{k}));
   });
 }

@@ -1,10 +1,12 @@
 // Does a recipe make sense before any data are read? Values, keys without effect, and combinations that cannot work.
 #include <algorithm>
 
+#include "data/federated_data.h"
 #include "model/parameter_parts.h"
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 #include "recipe/recipe.h"
+#include "recipe/told_samples.h"
 #include "recipe/toml_text.h"
 
 namespace muster {
@@ -375,6 +377,23 @@ Status check_nothing_looks(const Recipe& r, const std::string& hides) {
   return {};
 }
 
+// Would somebody learn how many samples a client has?
+Status check_hidden_samples(const Recipe& r) {
+  const SecureOptions& secure = r.training.secure;
+  if (!secure.hides_samples()) return {};
+  if (const std::optional<TellsSamples> found = tells_samples(r)) {
+    return usage_error("{}: {} does not go with secure.samples = \"{}\": {}; want {}", found->key, found->value,
+                       secure.samples, found->why, found->want);
+  }
+  if (held_by_clients(r.data) && !r.dp.on() && !secure.most_samples) {
+    return usage_error(
+        "secure.most-samples: not set, and with secure.samples = \"{}\" no client tells how many it has; want a number "
+        "that none exceeds",
+        secure.samples);
+  }
+  return {};
+}
+
 // Can the members of a group be summed securely?
 Status check_secure(const Recipe& r) {
   if (relays_sealed(r)) return check_nothing_looks(r, "training.relay = \"sealed\"");
@@ -397,6 +416,7 @@ Status check_secure(const Recipe& r) {
         "label-histogram | none",
         r.profile.kind, hides);
   }
+  MUSTER_TRY(check_hidden_samples(r));
   return check_nothing_looks(r, hides);
 }
 

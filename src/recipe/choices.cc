@@ -141,6 +141,12 @@ bool grouper_has_key(const Recipe& recipe, std::string_view key) {
   return found && std::ranges::find(found->keys, key) != found->keys.end();
 }
 
+bool groups_by_samples(const Recipe& recipe) {
+  const GroupingOptions& g = recipe.grouping;
+  // "random" has a quota only where it is asked for one.
+  return grouper_has_key(recipe, "min-samples") && (!grouper_has_key(recipe, "size") || g.min_samples || g.max_clients);
+}
+
 bool groups_by_losses(const Recipe& recipe) {
   const GrouperEntry* const found = grouper_of(recipe);
   return found && found->by_losses;

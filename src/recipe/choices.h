@@ -90,6 +90,7 @@ template <typename Entries>
 // What grouping.method cannot do without; nothing where the method is unknown.
 [[nodiscard]] GroupingNeed needed_by_grouper(const Recipe& recipe);
 [[nodiscard]] bool grouper_has_key(const Recipe& recipe, std::string_view key);
+[[nodiscard]] bool groups_by_samples(const Recipe& recipe);  // a group is complete when it has enough of them
 // The method goes by losses of the groups' own models.
 [[nodiscard]] bool groups_by_losses(const Recipe& recipe);
 // A run begins with groups that have a model each, drawn at random, and no members; clients join one by joined_by().

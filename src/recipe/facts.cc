@@ -61,11 +61,8 @@ Status check_group_sizes(const Recipe& r, const RecipeFacts& facts) {
 
 // A group is complete by its samples or by its number of clients; every edge must fill one.
 Status check_group_samples(const Recipe& r, const RecipeFacts& facts) {
+  if (!groups_by_samples(r)) return {};
   const GroupingOptions& g = r.grouping;
-  // "random" has a quota only where it is asked for one.
-  const bool quota =
-      grouper_has_key(r, "min-samples") && (!grouper_has_key(r, "size") || g.min_samples || g.max_clients);
-  if (!quota) return {};
   const std::uint32_t min_samples = g.min_samples.value_or(kDefaultMinSamples);
   const std::uint32_t max_clients = g.max_clients.value_or(kDefaultMaxClients);
   for (const EdgeFacts& edge : facts.edges) {
@@ -212,11 +209,12 @@ std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedDat
 
 RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
+  const bool hidden = sums_securely(recipe) && recipe.training.secure.hides_samples();
   std::vector<std::uint32_t> samples(facts.clients);  // asked once: virtual clients draw their sizes
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
     const SampleCounts counts = data.counts({k});
-    facts.client_tests = facts.client_tests || counts.test > 0;
-    facts.client_validation = facts.client_validation || counts.validation > 0;
+    facts.client_tests = facts.client_tests || (counts.test > 0 && !hidden);
+    facts.client_validation = facts.client_validation || (counts.validation > 0 && !hidden);
     samples[k] = counts.train;
     if (samples[k] > 0) ++facts.clients_with_samples;
     facts.most_samples = std::max(facts.most_samples, samples[k]);

@@ -11,6 +11,7 @@
 #include "recipe/choices.h"
 #include "recipe/keys.h"
 #include "recipe/method_defaults.h"
+#include "recipe/told_samples.h"
 #include "record/cost_file.h"
 #include "solver/objective.h"
 #include "solver/training_flops.h"
@@ -212,6 +213,12 @@ Status take_measured_costs(Recipe& recipe, const Network& network) {
   return {};
 }
 
+// The user's own, or the clients'.
+bool reads_files(const Recipe& recipe) {
+  const Result<SourceState> state = source_state(recipe.data.source);
+  return state && state->kind == SourceKind::kFormat;
+}
+
 void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedData& data) {
   resolve_schedule(recipe);
   const Recipe before = recipe;
@@ -222,11 +229,16 @@ void resolve_for_data(Recipe& recipe, const RecipeFacts& facts, const FederatedD
     // Rounded, so that it says less of the largest client. In private sums all members count alike.
     recipe.training.secure.most_samples = recipe.dp.on() ? 1 : std::bit_ceil(std::max(facts.most_samples, 1u));
   }
-  if (recipe.evaluation.on != EvaluationOptions{}.on) return;
-  if (facts.global_test && !keeps_models_per_group(recipe) && !scores_clients_apart(recipe)) {
-    recipe.evaluation.on = "global";
-  } else if (facts.client_tests) {
-    recipe.evaluation.on = "clients";
+  if (recipe.evaluation.on == EvaluationOptions{}.on) {
+    if (facts.global_test && !keeps_models_per_group(recipe) && !scores_clients_apart(recipe)) {
+      recipe.evaluation.on = "global";
+    } else if (facts.client_tests) {
+      recipe.evaluation.on = "clients";
+    }
+  }
+  if (sums_securely(recipe) && recipe.training.secure.samples.empty()) {
+    // Who brings files has told of them by now.
+    recipe.training.secure.samples = reads_files(recipe) || tells_samples(recipe) ? kToldSamples : kHiddenSamples;
   }
 }
 
@@ -241,9 +253,7 @@ bool set_by_user(const Recipe& recipe, std::string_view key) {
 }
 
 bool brings_own_data(const Recipe& recipe) {
-  if (!set_by_user(recipe, "data.source")) return false;
-  const Result<SourceState> state = source_state(recipe.data.source);
-  return state && state->kind == SourceKind::kFormat;
+  return set_by_user(recipe, "data.source") && reads_files(recipe);
 }
 
 std::vector<std::string> fit_to_own_data(Recipe& recipe, const RecipeFacts& facts, Shape shape) {

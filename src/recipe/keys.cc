@@ -644,6 +644,11 @@ void add_secure(std::vector<Key>& keys) {
       .unit("samples")
       .otherwise("the largest client's, rounded up to a power of 2")
       .only(by_secure_sum());
+  secure
+      .add("samples", &S::samples, one_of({std::string(kHiddenSamples), std::string(kToldSamples)}),
+           "whether how many samples a client has is counted in the sum alone, or told")
+      .otherwise("hidden where nothing else of the recipe tells it, and data are not files; else told")
+      .only(by_secure_sum());
 }
 
 bool has_validation(const Recipe& r) {

@@ -58,27 +58,38 @@ Status check_fixed_point(const FixedPoint& format, std::uint32_t members) {
   return {};
 }
 
-Result<Words> encode_input(const FixedPoint& format, std::span<const float> weighted, std::span<const float> plain,
-                           std::uint64_t weight) {
+Result<Words> encode_input(const FixedPoint& format, std::span<const float> weighted, std::uint64_t weight) {
   if (weight == 0 || weight > format.most_weight) {
     return failure("a weight of {}, want 1 to {}", weight, format.most_weight);
   }
-  const auto finite = [](float value) { return std::isfinite(value); };
-  if (!std::ranges::all_of(weighted, finite) || !std::ranges::all_of(plain, finite)) {
+  if (!std::ranges::all_of(weighted, [](float value) { return std::isfinite(value); })) {
     return failure("a value that is not finite");
   }
-  Words words = zero_words(format.bits, weighted.size() + plain.size() + 1);
+  Words words = zero_words(format.bits, weighted.size() + 1);
   const double scale = std::ldexp(1.0, static_cast<int>(format.fraction_bits));
   std::visit(
       [&](auto& values) {
         using Word = typename std::remove_reference_t<decltype(values)>::value_type;
         auto* out = values.data();
         for (const float value : weighted) *out++ = quantised<Word>(value, scale, weight);
-        for (const float value : plain) *out++ = quantised<Word>(value, scale, 1);
         *out = static_cast<Word>(weight);
       },
       words);
   return words;
+}
+
+Status add_counts(std::span<const std::uint64_t> counts, std::uint32_t members, Words& words) {
+  const std::uint64_t most = (std::uint64_t{1} << (bits_of(words) - 1)) / std::max(members, 1u) - 1;
+  for (const std::uint64_t count : counts) {
+    if (count > most) return failure("a count of {}, want at most {}", count, most);
+  }
+  std::visit(
+      [&](auto& values) {
+        using Word = typename std::remove_reference_t<decltype(values)>::value_type;
+        for (const std::uint64_t count : counts) values.push_back(static_cast<Word>(count));
+      },
+      words);
+  return {};
 }
 
 Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, std::size_t weighted, std::uint32_t members) {
@@ -87,10 +98,10 @@ Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, std::s
   const double step = std::ldexp(1.0, -static_cast<int>(format.fraction_bits));
   std::visit(
       [&](const auto& values) {
-        decoded.weight = values.back();
+        decoded.weight = values[weighted];
         const double per_weight = static_cast<double>(decoded.weight);
         for (std::size_t i = 0; i < weighted; ++i) decoded.mean.push_back(as_number(values[i]) * step / per_weight);
-        for (std::size_t i = weighted; i + 1 < values.size(); ++i) decoded.plain.push_back(as_number(values[i]) * step);
+        decoded.counts.assign(values.begin() + static_cast<std::ptrdiff_t>(weighted) + 1, values.end());
       },
       sum);
   if (decoded.weight == 0 || decoded.weight > format.most_weight * members) {

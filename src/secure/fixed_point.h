@@ -1,5 +1,5 @@
 // FixedPoint: how numbers become integers that may be summed without anybody seeing them. A member's vector is its
-// values times its weight, then values that count once, then the weight itself; the sum of such vectors of all members
+// values times its weight, the weight itself, and whole numbers that it counts; the sum of such vectors of all members
 // stays below half of 2^bits, whatever they hold.
 #pragma once
 
@@ -32,16 +32,18 @@ inline constexpr std::uint32_t kCoarsest = 8;              // fraction bits with
 // Fails if a sum of so many members could overflow.
 [[nodiscard]] Status check_fixed_point(const FixedPoint& format, std::uint32_t members);
 
-// The vector of one member: `weighted`, `plain`, and the weight. Fails if a value is not finite, or the weight is 0 or
-// above the format's.
+// The vector of one member: `weighted` and the weight. Fails if a value is not finite, or the weight is 0 or above the
+// format's.
 [[nodiscard]] Result<Words> encode_input(const FixedPoint& format, std::span<const float> weighted,
-                                         std::span<const float> plain, std::uint64_t weight);
+                                         std::uint64_t weight);
+// And what it counts. Fails if so many members that count as much could overflow.
+[[nodiscard]] Status add_counts(std::span<const std::uint64_t> counts, std::uint32_t members, Words& words);
 
 // What the sum of such vectors says.
 struct DecodedSum {
   std::uint64_t weight = 0;
-  std::vector<double> mean;   // of the weighted values
-  std::vector<double> plain;  // summed
+  std::vector<double> mean;  // of the weighted values
+  std::vector<std::uint64_t> counts = {};
 };
 // Fails if the weight is none that `members` can have. Precondition: weighted < count_of(sum).
 [[nodiscard]] Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, std::size_t weighted,

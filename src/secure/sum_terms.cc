@@ -50,6 +50,7 @@ Status check_terms(const SumTerms& terms) {
 Status settle_terms(const SecureOptions& options, SumTerms& terms) {
   terms.neighbours = options.neighbours;
   terms.threshold = threshold_for(options.threshold, terms.holders());
+  terms.hides_samples = options.hides_samples();
   MUSTER_ASSIGN(terms.format, choose_fixed_point(options.bits, static_cast<std::uint32_t>(terms.members.size()),
                                                  options.most_samples.value_or(kUsualMostSamples)));
   return {};
@@ -72,6 +73,7 @@ SumMessage pack(const SumTerms& terms) {
   out.put(terms.format.bits);
   out.put(terms.format.fraction_bits);
   out.put(terms.format.most_weight);
+  out.put(static_cast<std::uint8_t>(terms.hides_samples));
   return std::move(out).finish().words;
 }
 
@@ -96,6 +98,9 @@ Result<SumTerms> unpack_terms(SumMessage message) {
   terms.format.bits = in.take<std::uint32_t>();
   terms.format.fraction_bits = in.take<std::uint32_t>();
   terms.format.most_weight = in.take<std::uint64_t>();
+  const auto hides = in.take<std::uint8_t>();
+  if (hides > 1) in.fail();
+  terms.hides_samples = hides == 1;
   MUSTER_TRY(in.finish("the terms of a sum"));
   MUSTER_TRY(check_terms(terms));
   return terms;

@@ -33,6 +33,7 @@ struct SumTerms {
   std::uint32_t threshold = 0;     // so many holders open a secret; more than half of them
   std::uint32_t words = 0;         // of a member's vector
   FixedPoint format;
+  bool hides_samples = false;  // members count their samples in their vectors, and tell nobody else
 
   // Who hold shares of a member's secrets, itself among them.
   [[nodiscard]] std::uint32_t holders() const;
@@ -45,8 +46,8 @@ struct SumTerms {
 // Whether they protect anybody: two members or more, a threshold above half, no sum that overflows.
 [[nodiscard]] Status check_terms(const SumTerms& terms);
 
-// What the recipe says of a sum of these members: neighbours, threshold and format are set. Fails if there is no
-// format.
+// What the recipe says of a sum of these members: neighbours, threshold, format and what is hidden are set.
+// Fails if there is no format.
 [[nodiscard]] Status settle_terms(const SecureOptions& options, SumTerms& terms);
 
 [[nodiscard]] SumMessage pack(const SumTerms& terms);

@@ -19,7 +19,7 @@ struct LocalUpdate {
   ClientId client;
   std::vector<float> model;    // the flat vector after training; empty if it stays with the client
   std::vector<float> payload;  // what the objective sends besides it; may be empty
-  std::uint32_t samples = 0;   // the client's training samples: its weight
+  std::uint32_t samples = 0;   // the client's training samples: its weight; 0 where a sum hides them
   std::uint64_t steps = 0;
   std::uint64_t samples_trained = 0;
   double loss = 0;                   // mean over the samples of the last epoch, each before its step

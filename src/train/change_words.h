@@ -1,8 +1,9 @@
-// What a member gives to a secure sum of models: by how much it changed the one it was sent, as words.
+// What a member gives to a secure sum of models: by how much it changed the one it was sent, as words; and, where
+// nobody is to learn how many samples it has, what it counts of them.
 #pragma once
 
+#include <array>
 #include <span>
-#include <vector>
 
 #include "secure/fixed_point.h"
 #include "solver/local_task.h"
@@ -14,7 +15,22 @@ namespace muster {
 [[nodiscard]] inline Result<Words> encode_change(const FixedPoint& format, std::span<const float> start,
                                                  LocalUpdate& update) {
   for (std::size_t i = 0; i < start.size(); ++i) update.model[i] -= start[i];
-  return encode_input(format, update.model, {}, update.samples);
+  return encode_input(format, update.model, update.samples);
+}
+
+// What is counted in a sum that hides it: samples, and how many were trained on in this visit.
+inline constexpr std::size_t kHiddenCounts = 2;
+[[nodiscard]] inline std::array<std::uint64_t, kHiddenCounts> hidden_counts(const LocalUpdate& update) {
+  return {update.samples, update.samples_trained};
+}
+// The update without anything that follows from its samples.
+inline void hide_counts(LocalUpdate& update) {
+  update.samples = 0;
+  update.steps = 0;
+  update.samples_trained = 0;
+}
+[[nodiscard]] inline bool counts_hidden(const LocalUpdate& update) {
+  return update.samples == 0 && update.steps == 0 && update.samples_trained == 0;
 }
 
 }  // namespace muster

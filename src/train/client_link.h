@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
@@ -29,7 +30,7 @@ struct SumAsk {
 };
 struct SumAnswer {
   std::vector<std::byte> message;
-  LocalUpdate update = {};  // in phase input; the model stays with the client
+  std::optional<LocalUpdate> update = {};  // in phase input; the model stays with the client
 };
 using SumReply = std::variant<SumAnswer, Dropped>;
 

@@ -90,8 +90,13 @@ class InProcessLink final : public ClientLink {
 
  private:
   Result<Words> encode(const SumTerms& terms, const TrainTask& task, LocalUpdate& update) const {
-    if (!privacy_) return encode_change(terms.format, task.model, update);
-    return encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update, noise_for(task));
+    Result<Words> words =
+        privacy_ ? encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update, noise_for(task))
+                 : encode_change(terms.format, task.model, update);
+    if (!words || !terms.hides_samples) return words;
+    MUSTER_TRY(add_counts(hidden_counts(update), static_cast<std::uint32_t>(terms.members.size()), *words));
+    hide_counts(update);
+    return words;
   }
 
   // From the seed it is drawn for each client and round, whatever the change.

@@ -12,6 +12,7 @@ namespace {
 Roster roster_of(const FederatedData& data, const LocalFederationOptions& options) {
   Roster roster(data.shape(), data.classes(), data.edges());
   roster.set_class_names(data.preparation().classes);
+  if (options.training.secure.hides_samples()) roster.hide_samples();
   roster.reserve(data.clients());
   for (std::uint32_t k = 0; k < data.clients(); ++k) {
     const bool late = std::ranges::binary_search(options.late, k);

@@ -3,10 +3,12 @@
 // sum for which too few members are left is abandoned, and the model stays as it was.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "secure/key_agreement.h"
 #include "secure/sum_server.h"
+#include "train/change_words.h"
 #include "train/group_trainer.h"
 #include "train/private_change.h"
 
@@ -49,7 +51,7 @@ class SecureParallel final : public GroupTrainer {
                    .group = task.group,
                    .model = digest_of(std::as_bytes(model)),
                    .members = {task.members.begin(), task.members.end()},
-                   .words = static_cast<std::uint32_t>(model.size() + 1)};
+                   .words = static_cast<std::uint32_t>(model.size() + 1 + (hides() ? kHiddenCounts : 0))};
     std::ranges::sort(terms.members);
     for (const ClientId client : terms.members) {
       if (host.name_of) terms.names.push_back(host.name_of(client));
@@ -58,28 +60,32 @@ class SecureParallel final : public GroupTrainer {
     return terms;
   }
 
+  [[nodiscard]] bool hides() const { return options_.hides_samples(); }
+
+  [[nodiscard]] bool fits(const LocalUpdate& update, ClientId client) const {
+    return update.client == client && (hides() ? counts_hidden(update) : update.samples > 0) && update.model.empty() &&
+           update.payload.empty() && std::isfinite(update.loss) && std::isfinite(update.loss_after.value_or(0));
+  }
+
   // Takes one reply of a phase.
-  static void take(Sum& sum, const TrainTask& task, SumReply reply) {
+  void take(Sum& sum, const TrainTask& task, SumReply reply) const {
     const SumPhase phase = sum.server.phase();
     if (const auto* const dropped = std::get_if<Dropped>(&reply)) {
       sum.why.emplace(task.client, dropped->reason);
       return;
     }
     auto& answer = std::get<SumAnswer>(reply);
-    const LocalUpdate& update = answer.update;
-    const bool fits =
-        phase != SumPhase::kInput ||
-        (update.client == task.client && update.samples > 0 && update.model.empty() && update.payload.empty() &&
-         std::isfinite(update.loss) && std::isfinite(update.loss_after.value_or(0)));
-    if (!fits || !sum.server.take(task.client, std::move(answer.message))) {
+    const bool input = phase == SumPhase::kInput;
+    const bool usable = !input || (answer.update && fits(*answer.update, task.client));
+    if (!usable || !sum.server.take(task.client, std::move(answer.message))) {
       sum.why.emplace(task.client, DropReason::kMalformed);
-    } else if (phase == SumPhase::kInput) {
-      sum.updates.emplace(task.client, std::move(answer.update));
+    } else if (input) {
+      sum.updates.emplace(task.client, std::move(*answer.update));
     }
   }
 
   // All phases, or those until it is abandoned. Whether there is a sum.
-  static Result<bool> run(Sum& sum, const std::function<TrainTask(ClientId)>& task_of, ClientLink& link) {
+  Result<bool> run(Sum& sum, const std::function<TrainTask(ClientId)>& task_of, ClientLink& link) const {
     while (sum.server.phase() != SumPhase::kDone) {
       std::vector<SumAsk> asks;
       for (const ClientId client : sum.server.asked()) {
@@ -90,6 +96,21 @@ class SecureParallel final : public GroupTrainer {
       if (!sum.server.close()) return false;
     }
     return true;
+  }
+
+  // Members that hide their samples are reported with equal shares of what they have together, rounded: all that
+  // anybody knows of one.
+  static void share_counts(const DecodedSum& decoded, std::span<const ClientId> summed, Sum& sum) {
+    const std::uint64_t members = summed.size();
+    const auto share = [&](std::uint64_t all, std::uint64_t place) {
+      return all / members + (place < all % members ? 1 : 0);
+    };
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();  // a member may count anything
+    for (std::uint64_t i = 0; i < members; ++i) {
+      LocalUpdate& update = sum.updates.at(summed[i]);
+      update.samples = static_cast<std::uint32_t>(std::clamp(share(decoded.counts[0], i), std::uint64_t{1}, kMost));
+      update.samples_trained = share(decoded.counts[1], i);
+    }
   }
 
   static void record_figures(const Sum& sum, SumFigures& figures) {
@@ -129,6 +150,7 @@ class SecureParallel final : public GroupTrainer {
           result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + unit * decoded->mean[i]);
         }
         summed = sum.server.summed();
+        if (hides()) share_counts(*decoded, summed, sum);
       }
     }
     if (!opened) ++result.secure.abandoned;

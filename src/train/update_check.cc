@@ -25,7 +25,9 @@ std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group, std
   std::ranges::sort(asked);
   if (told != asked) return DropReason::kMalformed;
   for (const MemberReport& report : update.members) {
-    if (report.samples != roster.train_samples(report.client) || report.visits == 0) return DropReason::kMalformed;
+    const bool known = roster.hides_samples() ? report.samples > 0 && roster.train_samples(report.client) > 0
+                                              : report.samples == roster.train_samples(report.client);
+    if (!known || report.visits == 0) return DropReason::kMalformed;
   }
   for (std::size_t i = 0; i < update.secure.lost.size(); ++i) {
     const LostMember& lost = update.secure.lost[i];

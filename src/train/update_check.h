@@ -11,7 +11,7 @@
 namespace muster {
 
 // `members`: who may have contributed. Fine are: the right group; reports of members only, each once, with the samples
-// they told when they joined and finite losses; drops of members only, each once, of none that contributed; nobody
+// they told when they joined, if they did, and finite losses; drops of members only, each once, of none that contributed; nobody
 // unaccounted for; and a model and payload of the right size and finite if anybody contributed. `payload`: the size
 // where there is one. Models that stay with their clients (`own_models`) do not travel.
 [[nodiscard]] std::optional<DropReason> fault_of(const GroupUpdate& update, GroupId group,

@@ -100,8 +100,8 @@ SummedAnswer RemoteClients::sum(const SumPhaseAsk& given, WireTime deadline) {
                               [&](const v1::Reply& reply, ChunkReader& vectors) {
                                 answer = take_summed_answer(reply, client, vectors);
                                 const auto* const summed = std::get_if<SumAnswer>(&answer.reply);
-                                if (summed && trains)
-                                  return TaskAnswer{.used = true, .samples = summed->update.samples};
+                                if (summed && summed->update)
+                                  return TaskAnswer{.used = true, .samples = summed->update->samples};
                                 return told_of(answer.reply);
                               });
   end_sharing(said);

@@ -232,9 +232,9 @@ void put_answer(SummedAnswer answer, VectorNumbers& numbers, OutgoingReply& out)
   v1::Summed& summed = *out.reply.mutable_summed();
   summed.mutable_said()->set_size(said->message.size());
   summed.mutable_said()->set_vector(add(values_of_bytes(said->message), numbers, out));
-  if (said->update.samples > 0) {
-    said->update.model.clear();  // it stays here
-    put_trained(std::move(said->update), answer.remembers, numbers, out, *summed.mutable_trained());
+  if (said->update) {
+    said->update->model.clear();  // it stays here
+    put_trained(std::move(*said->update), answer.remembers, numbers, out, *summed.mutable_trained());
   }
 }
 
@@ -246,9 +246,8 @@ SummedAnswer take_summed_answer(const v1::Reply& in, ClientId client, ChunkReade
   std::optional<std::vector<std::byte>> message = bytes_of_values(values, summed.said().size());
   SumAnswer answer;
   if (summed.has_trained() && message) {
-    std::optional<LocalUpdate> update = take_trained(summed.trained(), client, vectors);
-    if (!update) return {Dropped{client, DropReason::kMalformed}};
-    answer.update = std::move(*update);
+    answer.update = take_trained(summed.trained(), client, vectors);
+    if (!answer.update) return {Dropped{client, DropReason::kMalformed}};
   }
   if (!message) return {Dropped{client, DropReason::kMalformed}};
   answer.message = std::move(*message);

@@ -17,8 +17,10 @@ using std::chrono::milliseconds;
 
 class ClientWorkplaceTest : public testing::Test {
  protected:
-  ClientWorkplaceTest() {
-    Recipe recipe = small({"local.objective=control-variate", "aggregation.global=control-variate", "rounds=1"});
+  ClientWorkplaceTest() { open({"local.objective=control-variate", "aggregation.global=control-variate", "rounds=1"}); }
+
+  void open(const Settings& settings) {
+    Recipe recipe = small(settings);
     auto data = make_federated_data(recipe.data, recipe.seed);
     EXPECT_TRUE(data.ok());
     EXPECT_TRUE(settle_recipe(recipe, **data).ok());
@@ -77,6 +79,24 @@ TEST_F(ClientWorkplaceTest, ScoresOnlyWhatIsThere) {
   EXPECT_EQ(outcome(EvaluateTask{.client = {1}, .own_model = true}), "malformed");
   EXPECT_EQ(outcome(EvaluateTask{.client = {1}, .model = model, .details = {.scores = true}}), "malformed")
       << "of more than two classes";
+}
+
+TEST_F(ClientWorkplaceTest, TellsNothingOfHowManySamplesThereAreWhereThatIsHidden) {
+  const Settings summed{"rounds=1", "grouping.method=random", "grouping.size=4", "aggregation.in-group=secure-sum"};
+  const auto losses = [&] {
+    const auto answer = place->profile({.client = {1}, .kind = "losses", .models = {model, model.size()}}, std::nullopt,
+                                       milliseconds(1000));
+    if (!answer.ok()) return answer.error().message;
+    const auto* const dropped = std::get_if<Dropped>(&*answer);
+    return dropped ? std::string(name(dropped->reason)) : "";
+  };
+  for (const bool hidden : {false, true}) {
+    Settings settings = summed;
+    settings.emplace_back(hidden ? "secure.samples=hidden" : "secure.samples=told");
+    open(settings);
+    EXPECT_EQ(outcome(EvaluateTask{.client = {1}, .model = model}), hidden ? "refused" : "");
+    EXPECT_EQ(losses(), hidden ? "refused" : "");
+  }
 }
 
 TEST(ClientRun, TakesNoRunWhoseNameLeadsElsewhere) {

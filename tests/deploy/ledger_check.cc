@@ -159,6 +159,7 @@ class Checker {
     in_group_ = line.at("in_group");
     global_ = line.at("global");
     private_ = line.value("private", false);
+    hides_samples_ = line.value("samples", "told") == "hidden";
     quorum_ = line.at("quorum");
     going_ = false;
     open_.clear();
@@ -238,7 +239,7 @@ class Checker {
     }
     UsedAnswer used{.number = number,
                     .group = asked.key.group,
-                    .samples = line.at("samples"),
+                    .samples = hides_samples_ && asked.kind == "sum" ? 0 : line.at("samples").get<std::uint64_t>(),
                     .model = line.value("model", ""),
                     .by_edge = asked.kind == "group",
                     .summed = asked.kind == "sum"};
@@ -287,7 +288,9 @@ class Checker {
         continue;
       }
       used->second.merged = true;
-      if (used->second.samples != group.members.back().second || used->second.group != group.group) {
+      // Where samples are hidden, what a member counts is its share of a sum that nobody else has told.
+      const bool told = !hides_samples_ || used->second.by_edge;
+      if ((told && used->second.samples != group.members.back().second) || used->second.group != group.group) {
         fault(of_round(now()) + "client " + std::to_string(client) + " is counted otherwise than it answered");
       }
     }
@@ -464,6 +467,7 @@ class Checker {
   bool sealed_ = false;  // models that only clients can read may be lost with them
   std::string in_group_;
   bool private_ = false;
+  bool hides_samples_ = false;
   std::string global_;
   double quorum_ = 0;
   bool going_ = false;

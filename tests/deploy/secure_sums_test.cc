@@ -10,6 +10,7 @@
 #include "deploy/own_deployment.h"
 #include "engine/run_records.h"
 #include "secure/sum_messages.h"
+#include "train/forwarding_link.h"
 
 namespace muster {
 namespace {
@@ -25,41 +26,18 @@ const Settings kSecureRun{"rounds=3",
 // Says other things to members than an honest server would.
 using Cheat = std::function<void(SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms)>;
 
-class CheatingHost final : public GroupTrainer {
+class CheatingLink final : public ForwardingLink {
  public:
-  CheatingHost(std::unique_ptr<GroupTrainer> honest, Cheat cheat)
-      : honest_(std::move(honest)), cheat_(std::move(cheat)) {}
-  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
-                            GroupUpdate reuse) const override {
-    CheatingLink cheating(link, cheat_);
-    return honest_->train(call, task, cheating, std::move(reuse));
+  CheatingLink(ClientLink& real, const Cheat& cheat) : ForwardingLink(real), cheat_(cheat) {}
+  Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
+    if (phase == SumPhase::kKeys) terms_ = *unpack_terms(asks[0].message);
+    cheat_(phase, asks, terms_);
+    return real_.sum_each(phase, asks, take);
   }
-  std::uint32_t visits() const override { return honest_->visits(); }
 
  private:
-  class CheatingLink final : public ClientLink {
-   public:
-    CheatingLink(ClientLink& real, const Cheat& cheat) : real_(real), cheat_(cheat) {}
-    Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
-      return real_.train(task, std::move(reuse));
-    }
-    SumHost sum_host() const override { return real_.sum_host(); }
-    Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
-      if (phase == SumPhase::kKeys) terms_ = *unpack_terms(asks[0].message);
-      cheat_(phase, asks, terms_);
-      return real_.sum_each(phase, asks, take);
-    }
-    Result<ProfileReply> profile(const ProfileTask& task) override { return real_.profile(task); }
-    Result<EvaluateReply> evaluate(const EvaluateTask& task) override { return real_.evaluate(task); }
-
-   private:
-    ClientLink& real_;
-    const Cheat& cheat_;
-    SumTerms terms_;
-  };
-
-  std::unique_ptr<GroupTrainer> honest_;
   Cheat cheat_;
+  SumTerms terms_;
 };
 
 class SecureSums : public SimulationTest {
@@ -72,18 +50,19 @@ class SecureSums : public SimulationTest {
     return summary.ok() ? *summary : RunSummary{};
   }
 
+  static HostMaker cheating(const Cheat& cheat) {
+    return over([cheat](ClientLink& real) { return std::make_unique<CheatingLink>(real, cheat); });
+  }
   // In round 2 the group of client 4 is summed by a server that cheats it; what the record says of that round.
   nlohmann::json cheated(const Cheat& cheat, const Settings& more = {}) {
     Settings settings = kSecureRun;
     settings.insert(settings.end(), more.begin(), more.end());
+    const Cheat in_round_2 = [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms) {
+      if (terms.round == 2 && std::ranges::find(terms.members, kCheated) != terms.members.end())
+        cheat(phase, asks, terms);
+    };
     DeploymentInMemory deployment(
-        {.processes = 4, .states = states_.path() / std::to_string(++runs_), .host = [&](auto honest) {
-           return std::make_unique<CheatingHost>(
-               std::move(honest), [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms) {
-                 if (terms.round == 2 && std::ranges::find(terms.members, kCheated) != terms.members.end())
-                   cheat(phase, asks, terms);
-               });
-         }});
+        {.processes = 4, .states = states_.path() / std::to_string(++runs_), .host = cheating(in_round_2)});
     const auto rounds = lines(deploy(small(settings), deployment).dir / "rounds.jsonl");
     EXPECT_EQ(rounds.size(), 3u);
     if (rounds.size() != 3) return {};
@@ -216,24 +195,21 @@ TEST_F(SecureSums, AReplayedRoundIsRefused) {
   for (const bool later : {false, true}) {
     std::optional<SumTerms> first;
     const ScratchFolder states;
-    DeploymentInMemory deployment({.processes = 4, .states = states.path(), .host = [&](auto honest) {
-                                     return std::make_unique<CheatingHost>(
-                                         std::move(honest),
-                                         [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms) {
-                                           SumAsk* const ask = ask_to(asks, kCheated);
-                                           if (phase != SumPhase::kKeys || !ask) return;
-                                           if (terms.round == 1) first = terms;
-                                           if (terms.round != 2) return;
-                                           SumTerms replayed = *first;
-                                           if (later) {
-                                             ++replayed.attempt;
-                                             std::erase(replayed.members, peer_in(replayed));
-                                             replayed.threshold = threshold_for(2.0 / 3, replayed.holders());
-                                           }
-                                           ask->task.round = 1;
-                                           ask->message = pack(replayed);
-                                         });
-                                   }});
+    const Cheat replay = [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms) {
+      SumAsk* const ask = ask_to(asks, kCheated);
+      if (phase != SumPhase::kKeys || !ask) return;
+      if (terms.round == 1) first = terms;
+      if (terms.round != 2) return;
+      SumTerms replayed = *first;
+      if (later) {
+        ++replayed.attempt;
+        std::erase(replayed.members, peer_in(replayed));
+        replayed.threshold = threshold_for(2.0 / 3, replayed.holders());
+      }
+      ask->task.round = 1;
+      ask->message = pack(replayed);
+    };
+    DeploymentInMemory deployment({.processes = 4, .states = states.path(), .host = cheating(replay)});
     const auto rounds = lines(deploy(small(kSecureRun), deployment).dir / "rounds.jsonl");
     ASSERT_EQ(rounds.size(), 3u);
     expect_refused(rounds[1], SumPhase::kKeys);
@@ -251,6 +227,7 @@ TEST_F(SecureSums, TermsThatAreNotTheRecipesAreRefused) {
            [](SumTerms& terms) { --terms.threshold; }, [](SumTerms& terms) { terms.neighbours = 2; },
            [](SumTerms& terms) { terms.round = 7; }, [](SumTerms& terms) { terms.run = "another"; },
            [](SumTerms& terms) { terms.format.most_weight /= 2; },
+           [](SumTerms& terms) { terms.hides_samples = !terms.hides_samples; },
            [](SumTerms& terms) { terms.names = {"a", "b", "c", "d", "e", "f"}; }}) {
     expect_refused(told_terms(change), SumPhase::kKeys);
   }
@@ -271,45 +248,23 @@ TEST_F(SecureSums, AnotherModelThanTheOneInTheTermsIsRefused) {
 
 // Asks every member everything twice, as one does whose line was cut when the first answer had been taken, and goes on
 // with the second answer.
-class StutteringHost final : public GroupTrainer {
+class StutteringLink final : public ForwardingLink {
  public:
-  explicit StutteringHost(std::unique_ptr<GroupTrainer> honest) : honest_(std::move(honest)) {}
-  Result<GroupUpdate> train(const RoundCall& call, const GroupTask& task, ClientLink& link,
-                            GroupUpdate reuse) const override {
-    StutteringLink twice(link);
-    return honest_->train(call, task, twice, std::move(reuse));
+  using ForwardingLink::ForwardingLink;
+  Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
+    std::vector<SumAsk> first(asks.begin(), asks.end());
+    MUSTER_TRY(real_.sum_each(phase, first, [](std::size_t, const SumReply&) {}));
+    return real_.sum_each(phase, asks, take);
   }
-  std::uint32_t visits() const override { return honest_->visits(); }
-
- private:
-  class StutteringLink final : public ClientLink {
-   public:
-    explicit StutteringLink(ClientLink& real) : real_(real) {}
-    Result<TrainReply> train(const TrainTask& task, LocalUpdate reuse) override {
-      return real_.train(task, std::move(reuse));
-    }
-    SumHost sum_host() const override { return real_.sum_host(); }
-    Status sum_each(SumPhase phase, std::span<SumAsk> asks, const TakeSumReply& take) override {
-      std::vector<SumAsk> first(asks.begin(), asks.end());
-      MUSTER_TRY(real_.sum_each(phase, first, [](std::size_t, const SumReply&) {}));
-      return real_.sum_each(phase, asks, take);
-    }
-    Result<ProfileReply> profile(const ProfileTask& task) override { return real_.profile(task); }
-    Result<EvaluateReply> evaluate(const EvaluateTask& task) override { return real_.evaluate(task); }
-
-   private:
-    ClientLink& real_;
-  };
-
-  std::unique_ptr<GroupTrainer> honest_;
 };
 
 TEST_F(SecureSums, AnAskThatComesTwiceHasTheSameAnswer) {
   Settings settings = kSecureRun;
   settings.insert(settings.end(), {"local.momentum=0.5", "local.keep-optimizer=true"});
-  DeploymentInMemory deployment({.processes = 4, .states = states_.path(), .host = [&](auto honest) {
-                                   return std::make_unique<StutteringHost>(std::move(honest));
-                                 }});
+  DeploymentInMemory deployment({.processes = 4, .states = states_.path(), .host = over([](ClientLink& real) {
+                                                                             return std::make_unique<StutteringLink>(
+                                                                                 real);
+                                                                           })});
   const Records deployed = records_of(deploy(small(settings), deployment));
   const Records simulated = records_of(run(small(settings)));
   ASSERT_EQ(deployed.rounds.size(), simulated.rounds.size());
@@ -351,6 +306,40 @@ TEST_F(SecureSums, AModelByItselfIsNotGivenAway) {
     EXPECT_EQ(dropped->reason, DropReason::kRefused);
   }
   for (const auto& round : rounds) EXPECT_EQ(round["participants"], 12) << "the sum itself goes on: " << round;
+}
+
+// Neither in what members say, nor in anything that the server writes down.
+TEST_F(SecureSums, NobodyLearnsHowManySamplesAClientHas) {
+  Settings settings = kSecureRun;
+  settings.emplace_back("secure.samples=hidden");
+  const RunSummary simulated = run(small(settings));
+  for (const std::uint32_t edges : {0u, 1u}) {
+    std::uint32_t said = 0;
+    const auto listen = [&](ClientId, const LocalUpdate& update) {
+      ++said;
+      EXPECT_EQ(update.samples + update.steps + update.samples_trained, 0u);
+      EXPECT_GT(update.loss, 0);
+    };
+    const std::filesystem::path vectors = states_.path() / fmt::format("hidden-vectors-{}", edges);
+    RunLedger ledger({.vectors = vectors, .say = {}});
+    DeploymentInMemory deployment(
+        {.edges = edges,
+         .processes = 4,
+         .states = states_.path() / fmt::format("hidden-{}", edges),
+         .ledger = &ledger,
+         .host = over([&](ClientLink& real) { return std::make_unique<TalkingLink>(real, listen); })});
+    SimulationOptions wanted = options(1);
+    wanted.observers.push_back(&ledger);
+    wanted.federation = deployment.maker();
+    const auto deployed = simulate(small(settings), wanted);
+    ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+    ledger.end_run(*deployed);
+    EXPECT_EQ(deployed->signature, simulated.signature);
+    EXPECT_EQ(said, edges == 0 ? 36u : 0u) << "an edge hosts its groups itself";
+    const auto found = ledger_check::check_ledger({.run = deployed->dir, .vectors = vectors});
+    EXPECT_EQ(found.faults, std::vector<std::string>());
+    EXPECT_NE(slurp(deployed->dir / "clients.csv").find("\n3,,,"), std::string::npos);
+  }
 }
 
 // The simulation says who vanishes in which phase; in the deployment these processes die as they answer, and others
@@ -483,6 +472,47 @@ TEST_F(SecureSums, ClientsWithFilesOfTheirOwnAreSummedByTheirNames) {
     ASSERT_TRUE(deployed.ok()) << deployed.error().message;
     EXPECT_EQ(deployed->signature, simulated.signature) << edges;
     EXPECT_EQ(lines(deployed->dir / "rounds.jsonl")[0]["secure"]["lost"].size(), 0u);
+  }
+}
+
+TEST_F(SecureSums, ClientsWithFilesOfTheirOwnDoNotTellHowManyRowsTheyHave) {
+  const ScratchFolder kept;
+  std::string all = "client,a,b,label\n";
+  std::vector<std::filesystem::path> files;
+  for (std::uint32_t site = 0; site < 6; ++site) {
+    std::string own = "a,b,label\n";
+    for (std::uint32_t row = 0; row < 20 + 7 * site; ++row) {
+      const std::string line = fmt::format("0.{},0.{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
+      own += line;
+      all += fmt::format("site-{},{}", site, line);
+    }
+    files.push_back(kept.write(fmt::format("site-{}.csv", site), own));
+  }
+  const Settings settings{"data.source=csv",
+                          "data.clients=6",
+                          "data.normalize=false",
+                          "model.name=softmax",
+                          "rounds=2",
+                          "profile.kind=none",
+                          "grouping.method=random",
+                          "grouping.size=3",
+                          "aggregation.in-group=secure-sum",
+                          "secure.samples=hidden",
+                          "secure.most-samples=64",
+                          "data.test-fraction=0"};
+  Recipe whole = recipe_of({settings});
+  whole.data.path = kept.write("all.csv", all).string();
+  const RunSummary simulated = run(whole);
+  OwnDeployment deployment(kept.path() / "deployed", 0);
+  for (std::uint32_t site = 0; site < 6; ++site) deployment.dial(fmt::format("site-{}", site), files[site]);
+  const auto deployed = deployment.run(recipe_of({settings}), options(1));
+  ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+  EXPECT_EQ(deployed->signature, simulated.signature);
+  const auto members = nlohmann::json::parse(slurp(deployed->dir / "membership.json"))["members"];
+  ASSERT_EQ(members.size(), 6u);
+  for (const auto& member : members) {
+    EXPECT_EQ(member["rows"], 1) << member;
+    EXPECT_EQ(member["test_rows"], 0) << member;
   }
 }
 

@@ -140,6 +140,9 @@ inline const std::vector<NamedSettings> kCompositions{
      {"plan.sample-clients=1.0", "data.edges=2", "profile.kind=label-histogram", "grouping.method=mediator",
       "grouping.size=4", "plan.sample-groups=0.7", "training.group-rounds=2", "aggregation.in-group=secure-sum",
       "secure.threshold=0.6", "faults.drop=0.2", "faults.nan=0.1"}},
+    {"hidden-samples",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=4", "training.group-rounds=2",
+      "aggregation.in-group=secure-sum", "secure.samples=hidden", "evaluation.on=global", "faults.drop=0.1"}},
 };
 
 // A name that GoogleTest accepts.

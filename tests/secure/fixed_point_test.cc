@@ -16,24 +16,30 @@ std::int32_t at(const Words& words, std::size_t i) {
 TEST(FixedPoint, ValuesAreRoundedClippedAndWeighted) {
   const FixedPoint format{.bits = 32, .fraction_bits = 16, .most_weight = 7};
   const std::vector<float> values{1.25f, -0.5f, 100.0f, -100.0f, 1.0f / 131072};
-  const Words words = *encode_input(format, values, std::vector<float>{0.5f}, 3);
+  Words words = *encode_input(format, values, 3);
+  ASSERT_TRUE(add_counts(std::vector<std::uint64_t>{700}, 5, words));
   ASSERT_EQ(count_of(words), 7u);
   EXPECT_EQ(at(words, 0), 3 * 81920);
   EXPECT_EQ(at(words, 1), -3 * 32768);
   EXPECT_EQ(at(words, 2), 3 * 1048576);
   EXPECT_EQ(at(words, 3), -3 * 1048576);
   EXPECT_EQ(at(words, 4), 0);  // half a step: to the even neighbour
-  EXPECT_EQ(at(words, 5), 32768) << "what counts once";
-  EXPECT_EQ(at(words, 6), 3) << "the weight";
+  EXPECT_EQ(at(words, 5), 3) << "the weight";
+  EXPECT_EQ(at(words, 6), 700) << "what it counts, as it is";
 }
 
 TEST(FixedPoint, WhatCannotBeSummedIsRefused) {
   const FixedPoint format{.bits = 32, .fraction_bits = 16, .most_weight = 7};
   const std::vector<float> values{1.0f};
-  EXPECT_FALSE(encode_input(format, values, {}, 0));
-  EXPECT_FALSE(encode_input(format, values, {}, 8));
-  EXPECT_FALSE(encode_input(format, std::vector{std::numeric_limits<float>::quiet_NaN()}, {}, 1));
-  EXPECT_FALSE(encode_input(format, values, std::vector{std::numeric_limits<float>::infinity()}, 1));
+  EXPECT_FALSE(encode_input(format, values, 0));
+  EXPECT_FALSE(encode_input(format, values, 8));
+  EXPECT_FALSE(encode_input(format, std::vector{std::numeric_limits<float>::quiet_NaN()}, 1));
+  EXPECT_FALSE(encode_input(format, std::vector{std::numeric_limits<float>::infinity()}, 1));
+  Words words = *encode_input(format, values, 1);
+  const std::vector<std::uint64_t> most{(std::uint64_t{1} << 31) / 5 - 1};
+  EXPECT_TRUE(add_counts(most, 5, words));
+  EXPECT_FALSE(add_counts(std::vector{most[0] + 1}, 5, words)) << "five of them could reach half of the range";
+  EXPECT_FALSE(add_counts(most, 6, words));
   EXPECT_FALSE(check_fixed_point({.bits = 48, .fraction_bits = 8, .most_weight = 1}, 2));
   EXPECT_FALSE(check_fixed_point({.bits = 32, .fraction_bits = 33, .most_weight = 1}, 2));
 }
@@ -74,13 +80,16 @@ TEST(FixedPoint, WordsAreAsWideAsTheyMustBe) {
 TEST(FixedPoint, TheMeanComesBack) {
   for (const std::uint32_t bits : {32u, 64u}) {
     const FixedPoint format = *choose_fixed_point(bits, 3, 5);
-    Words sum = *encode_input(format, std::vector{1.25f, -3.0f}, std::vector{0.5f}, 1);
-    add_words(sum, *encode_input(format, std::vector{-0.75f, 2.0f}, std::vector{-1.5f}, 3));
+    Words sum = *encode_input(format, std::vector{1.25f, -3.0f}, 1);
+    Words other = *encode_input(format, std::vector{-0.75f, 2.0f}, 3);
+    ASSERT_TRUE(add_counts(std::vector<std::uint64_t>{40, 7}, 3, sum));
+    ASSERT_TRUE(add_counts(std::vector<std::uint64_t>{2, 0}, 3, other));
+    add_words(sum, other);
     const Result<DecodedSum> decoded = decode_sum(format, sum, 2, 3);
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->weight, 4u);
     EXPECT_THAT(decoded->mean, testing::ElementsAre(-0.25, 0.75));
-    EXPECT_THAT(decoded->plain, testing::ElementsAre(-1.0));
+    EXPECT_THAT(decoded->counts, testing::ElementsAre(42u, 7u));
     EXPECT_FALSE(decode_sum(format, zero_words(bits, 4), 2, 3)) << "a weight of 0";
   }
 }

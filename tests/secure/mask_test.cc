@@ -31,7 +31,7 @@ TEST(Mask, ThreeClientsByHand) {
   pair[1][2] = pair[2][1] = 77;
   std::vector<Words> y;
   for (std::uint32_t u = 0; u < 3; ++u) {
-    Words words = one(std::get<0>(*encode_input(format, std::span(&x[u], 1), {}, 1))[0]);
+    Words words = one(std::get<0>(*encode_input(format, std::span(&x[u], 1), 1))[0]);
     add_words(words, one(own[u]));
     for (std::uint32_t v = 0; v < 3; ++v) {
       if (v != u) add_words(words, one(pair[u][v]), sign_of_pair(u, v));

@@ -41,7 +41,7 @@ class SumRun {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = 0.25f * static_cast<float>((id.value * 31 + i * 17) % 129) - 16.0f;
     }
-    return *encode_input(terms.format, values, {}, 1 + id.value % 5);
+    return *encode_input(terms.format, values, 1 + id.value % 5);
   }
   Words plain_sum(const std::vector<ClientId>& ids) const {
     Words sum = zero_words(server_.terms().format.bits, server_.terms().words);

@@ -4,6 +4,8 @@
 
 #include "solver/local_solver.h"
 #include "solver/points.h"
+#include "train/change_words.h"
+#include "train/forwarding_link.h"
 #include "train/group_trainer.h"
 
 namespace muster {
@@ -130,6 +132,82 @@ TEST(SecureParallel, WhoHasMoreSamplesThanThereIsRoomForIsLeftOut) {
   ASSERT_EQ(sum.dropped.size(), 1u);
   EXPECT_EQ(sum.dropped[0].client, ClientId{7});
   EXPECT_EQ(sum.dropped[0].reason, DropReason::kMalformed);
+}
+
+// The model is the same, and so is everything that is known of all members together.
+TEST(SecureParallel, HidesHowManySamplesAMemberHas) {
+  SummedClients clients;
+  for (const std::uint32_t group_rounds : {1u, 3u}) {
+    const GroupUpdate told = clients.train(*summing(group_rounds), 6);
+    const GroupUpdate hidden = clients.train(*summing(group_rounds, {.samples = "hidden"}), 6);
+    EXPECT_EQ(hidden.model, told.model);
+    EXPECT_EQ(hidden.samples, told.samples);
+    EXPECT_EQ(hidden.samples, 42u);
+    ASSERT_EQ(hidden.members.size(), 6u);
+    std::uint64_t trained = 0;
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(told.members[i].samples, 2 * (i + 1));
+      EXPECT_EQ(hidden.members[i].samples, 7u);
+      EXPECT_EQ(hidden.members[i].steps, 0u);
+      EXPECT_EQ(hidden.members[i].loss, told.members[i].loss);
+      trained += hidden.members[i].samples_trained;
+    }
+    EXPECT_EQ(trained, 42u * group_rounds);
+    EXPECT_EQ(hidden.secure.bytes_up, told.secure.bytes_up + group_rounds * 6 * kHiddenCounts * sizeof(std::uint32_t));
+  }
+  // Shares that are no whole numbers add up all the same.
+  const GroupUpdate four = clients.train(*summing(1, {.samples = "hidden"}), 4);
+  EXPECT_EQ(four.samples, 20u);
+  const GroupUpdate faulty = clients.train(*summing(1, {.samples = "hidden"}), 12, {.nan = 0.3}, 2);
+  ASSERT_GT(faulty.members.size(), 0u);
+  ASSERT_LT(faulty.members.size(), 12u);
+  std::uint64_t have = 0;
+  for (const MemberReport& member : faulty.members) have += 2 * (member.client.value + 1);
+  EXPECT_EQ(faulty.samples, have);
+  for (const MemberReport& member : faulty.members) {
+    EXPECT_LE(have / faulty.members.size(), member.samples);
+    EXPECT_GE(have / faulty.members.size() + 1, member.samples);
+  }
+}
+
+// What members count of their samples is no part of what noise is added to.
+TEST(SecureParallel, HidesSamplesOfPrivateSums) {
+  SummedClients clients;
+  const PrivacyOptions privacy{.clip = 0.5, .noise_multiplier = 0.5};
+  const auto train = [&](const std::string& samples) {
+    const auto link = make_in_process_link(clients.solver, *clients.kind, {}, false, kSumSeed, nullptr, &privacy);
+    const std::vector<ClientId> ids{{0}, {3}, {5}};
+    const auto trainer = make_secure_parallel(1, {.most_samples = 1, .samples = samples}, privacy);
+    return *trainer->train({.round = 1, .models = {kSumStart}}, {.group = {2}, .members = ids}, *link, {});
+  };
+  const GroupUpdate told = train("told");
+  const GroupUpdate hidden = train("hidden");
+  EXPECT_EQ(hidden.model, told.model);
+  EXPECT_NE(hidden.model, kSumStart);
+  EXPECT_EQ(hidden.samples, 22u);
+  ASSERT_EQ(hidden.members.size(), 3u);
+  EXPECT_EQ(hidden.members[0].samples, 8u);
+  EXPECT_EQ(hidden.members[2].samples, 7u);
+}
+
+TEST(SecureParallel, AMemberThatTellsWhatIsHiddenIsLeftOut) {
+  SummedClients clients;
+  const std::vector<ClientId> ids{{0}, {1}, {2}, {3}};
+  using Say = std::function<void(LocalUpdate&)>;
+  for (const Say& say :
+       {Say([](LocalUpdate& update) { update.samples = 4; }), Say([](LocalUpdate& update) { update.steps = 1; }),
+        Say([](LocalUpdate& update) { update.samples_trained = 4; })}) {
+    const auto link = make_in_process_link(clients.solver, *clients.kind, {}, false, kSumSeed);
+    TalkingLink talking(*link, [&](ClientId client, LocalUpdate& update) {
+      if (client == ClientId{1}) say(update);
+    });
+    const auto update = summing(1, {.samples = "hidden"})
+                            ->train({.round = 1, .models = {kSumStart}}, {.group = {2}, .members = ids}, talking, {});
+    ASSERT_TRUE(update.ok());
+    ASSERT_EQ(update->dropped.size(), 1u);
+    EXPECT_EQ(update->dropped[0].client, ClientId{1});
+    EXPECT_EQ(update->dropped[0].reason, DropReason::kMalformed);
+  }
 }
 
 TEST(SecureParallel, LinksWithoutSecureSumsSaySo) {
