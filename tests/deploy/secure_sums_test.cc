@@ -50,6 +50,24 @@ class SecureSums : public SimulationTest {
     return summary.ok() ? *summary : RunSummary{};
   }
 
+  // And what its ledger adds up to, without faults.
+  std::pair<RunSummary, ledger_check::LedgerFindings> deploy_with_ledger(const Recipe& recipe, DeploymentShape shape) {
+    const std::filesystem::path kept = states_.path() / std::to_string(++runs_);
+    RunLedger ledger({.vectors = kept / "vectors", .say = {}});
+    shape.states = kept / "states";
+    shape.ledger = &ledger;
+    DeploymentInMemory deployment(shape);
+    SimulationOptions wanted = options(1);
+    wanted.observers.push_back(&ledger);
+    wanted.federation = deployment.maker();
+    const auto summary = simulate(recipe, wanted);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    if (!summary.ok()) return {};
+    ledger.end_run(*summary);
+    ledger_check::LedgerFindings found = ledger_check::check_ledger({.run = summary->dir, .vectors = kept / "vectors"});
+    EXPECT_EQ(found.faults, std::vector<std::string>());
+    return {*summary, std::move(found)};
+  }
   static HostMaker cheating(const Cheat& cheat) {
     return over([cheat](ClientLink& real) { return std::make_unique<CheatingLink>(real, cheat); });
   }
@@ -320,25 +338,13 @@ TEST_F(SecureSums, NobodyLearnsHowManySamplesAClientHas) {
       EXPECT_EQ(update.samples + update.steps + update.samples_trained, 0u);
       EXPECT_GT(update.loss, 0);
     };
-    const std::filesystem::path vectors = states_.path() / fmt::format("hidden-vectors-{}", edges);
-    RunLedger ledger({.vectors = vectors, .say = {}});
-    DeploymentInMemory deployment(
-        {.edges = edges,
-         .processes = 4,
-         .states = states_.path() / fmt::format("hidden-{}", edges),
-         .ledger = &ledger,
-         .host = over([&](ClientLink& real) { return std::make_unique<TalkingLink>(real, listen); })});
-    SimulationOptions wanted = options(1);
-    wanted.observers.push_back(&ledger);
-    wanted.federation = deployment.maker();
-    const auto deployed = simulate(small(settings), wanted);
-    ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-    ledger.end_run(*deployed);
-    EXPECT_EQ(deployed->signature, simulated.signature);
+    const auto [deployed, ledger] = deploy_with_ledger(
+        small(settings), {.edges = edges, .processes = 4, .host = over([&](ClientLink& real) {
+                                                            return std::make_unique<TalkingLink>(real, listen);
+                                                          })});
+    EXPECT_EQ(deployed.signature, simulated.signature);
     EXPECT_EQ(said, edges == 0 ? 36u : 0u) << "an edge hosts its groups itself";
-    const auto found = ledger_check::check_ledger({.run = deployed->dir, .vectors = vectors});
-    EXPECT_EQ(found.faults, std::vector<std::string>());
-    EXPECT_NE(slurp(deployed->dir / "clients.csv").find("\n3,,,"), std::string::npos);
+    EXPECT_NE(slurp(deployed.dir / "clients.csv").find("\n3,,,"), std::string::npos);
   }
 }
 
@@ -424,50 +430,52 @@ TEST_F(SecureSums, TheLedgerAddsUpWithoutAnybodysModel) {
   settings[0] = "rounds=6";
   settings.emplace_back("faults.drop=0.4");
   for (const std::uint32_t edges : {0u, 1u}) {
-    const std::filesystem::path vectors = states_.path() / fmt::format("vectors-{}", edges);
-    RunLedger ledger({.vectors = vectors, .say = {}});
-    DeploymentInMemory deployment(
-        {.edges = edges, .states = states_.path() / fmt::format("ledger-{}", edges), .ledger = &ledger});
-    SimulationOptions wanted = options(1);
-    wanted.observers.push_back(&ledger);
-    wanted.federation = deployment.maker();
-    const auto deployed = simulate(small(settings), wanted);
-    ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-    ledger.end_run(*deployed);
-    const auto found = ledger_check::check_ledger({.run = deployed->dir, .vectors = vectors});
-    EXPECT_EQ(found.faults, std::vector<std::string>()) << edges;
-    EXPECT_EQ(found.rounds, 6u);
-    EXPECT_GT(found.groups_recomputed, 0u);
+    const auto [deployed, ledger] = deploy_with_ledger(small(settings), {.edges = edges});
+    EXPECT_EQ(ledger.rounds, 6u);
+    EXPECT_GT(ledger.groups_recomputed, 0u);
     std::uint32_t abandoned = 0;
-    for (const auto& round : lines(deployed->dir / "rounds.jsonl"))
+    for (const auto& round : lines(deployed.dir / "rounds.jsonl"))
       abandoned += round["secure"]["abandoned"].get<std::uint32_t>();
     EXPECT_GT(abandoned, 0u);
   }
 }
 
+// Six sites, each with some rows more than the one before, and all of them in one table.
+struct OwnTables {
+  explicit OwnTables(std::uint32_t more) {
+    std::string all = "client,a,b,label\n";
+    for (std::uint32_t site = 0; site < 6; ++site) {
+      std::string own = "a,b,label\n";
+      for (std::uint32_t row = 0; row < 20 + more * site; ++row) {
+        const std::string line = fmt::format("0.{},0.{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
+        own += line;
+        all += fmt::format("site-{},{}", site, line);
+      }
+      files.push_back(kept.write(fmt::format("site-{}.csv", site), own));
+    }
+    whole = kept.write("all.csv", all);
+  }
+  void dial(OwnDeployment& deployment) const {
+    for (std::uint32_t site = 0; site < 6; ++site) deployment.dial(fmt::format("site-{}", site), files[site]);
+  }
+
+  ScratchFolder kept;
+  std::vector<std::filesystem::path> files;
+  std::filesystem::path whole;
+};
+
 // Whatever the server says of names, members believe certificates; here that they are told the same ones.
 TEST_F(SecureSums, ClientsWithFilesOfTheirOwnAreSummedByTheirNames) {
-  const ScratchFolder kept;
-  std::string all = "client,a,b,label\n";
-  std::vector<std::filesystem::path> files;
-  for (std::uint32_t site = 0; site < 6; ++site) {
-    std::string own = "a,b,label\n";
-    for (std::uint32_t row = 0; row < 20 + site; ++row) {
-      const std::string line = fmt::format("{},{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
-      own += line;
-      all += fmt::format("site-{},{}", site, line);
-    }
-    files.push_back(kept.write(fmt::format("site-{}.csv", site), own));
-  }
+  const OwnTables tables(1);
   Recipe recipe = recipe_of({{"data.source=csv", "data.clients=6", "data.test-fraction=0.2", "evaluation.on=clients",
                               "model.name=softmax", "rounds=2", "profile.kind=none", "grouping.method=random",
                               "grouping.size=3", "aggregation.in-group=secure-sum"}});
   Recipe whole = recipe;
-  whole.data.path = kept.write("all.csv", all).string();
+  whole.data.path = tables.whole.string();
   const RunSummary simulated = run(whole);
   for (const std::uint32_t edges : {0u, 1u}) {
-    OwnDeployment deployment(kept.path() / std::to_string(edges), edges);
-    for (std::uint32_t site = 0; site < 6; ++site) deployment.dial(fmt::format("site-{}", site), files[site]);
+    OwnDeployment deployment(tables.kept.path() / std::to_string(edges), edges);
+    tables.dial(deployment);
     const auto deployed = deployment.run(recipe, options(1));
     ASSERT_TRUE(deployed.ok()) << deployed.error().message;
     EXPECT_EQ(deployed->signature, simulated.signature) << edges;
@@ -476,18 +484,7 @@ TEST_F(SecureSums, ClientsWithFilesOfTheirOwnAreSummedByTheirNames) {
 }
 
 TEST_F(SecureSums, ClientsWithFilesOfTheirOwnDoNotTellHowManyRowsTheyHave) {
-  const ScratchFolder kept;
-  std::string all = "client,a,b,label\n";
-  std::vector<std::filesystem::path> files;
-  for (std::uint32_t site = 0; site < 6; ++site) {
-    std::string own = "a,b,label\n";
-    for (std::uint32_t row = 0; row < 20 + 7 * site; ++row) {
-      const std::string line = fmt::format("0.{},0.{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
-      own += line;
-      all += fmt::format("site-{},{}", site, line);
-    }
-    files.push_back(kept.write(fmt::format("site-{}.csv", site), own));
-  }
+  const OwnTables tables(7);
   const Settings settings{"data.source=csv",
                           "data.clients=6",
                           "data.normalize=false",
@@ -501,10 +498,10 @@ TEST_F(SecureSums, ClientsWithFilesOfTheirOwnDoNotTellHowManyRowsTheyHave) {
                           "secure.most-samples=64",
                           "data.test-fraction=0"};
   Recipe whole = recipe_of({settings});
-  whole.data.path = kept.write("all.csv", all).string();
+  whole.data.path = tables.whole.string();
   const RunSummary simulated = run(whole);
-  OwnDeployment deployment(kept.path() / "deployed", 0);
-  for (std::uint32_t site = 0; site < 6; ++site) deployment.dial(fmt::format("site-{}", site), files[site]);
+  OwnDeployment deployment(tables.kept.path() / "deployed", 0);
+  tables.dial(deployment);
   const auto deployed = deployment.run(recipe_of({settings}), options(1));
   ASSERT_TRUE(deployed.ok()) << deployed.error().message;
   EXPECT_EQ(deployed->signature, simulated.signature);
