@@ -93,7 +93,7 @@ class Deployment {
       // An edge, and the cloud if that is gone.
       const std::string to = edges.empty() ? cloud : edges[edge_of(p, planned.edges)] + ',' + cloud;
       const std::filesystem::path state = folder_ / "states" / name;
-      if (members_add_noise(recipe)) MUSTER_TRY(share_noise_key(state));
+      if (clients_add_noise(recipe)) MUSTER_TRY(share_noise_key(state));
       std::vector<std::string> words{"client",
                                      "--to",
                                      to,
@@ -124,7 +124,6 @@ class Deployment {
   // What all clients make their noise from where they add it themselves; else each would draw a key of its own, and no
   // simulation could repeat the run.
   [[nodiscard]] std::filesystem::path noise_key() const { return folder_ / kNoiseKeyFile; }
-  [[nodiscard]] static bool members_add_noise(const Recipe& recipe) { return recipe.dp.on() && sums_securely(recipe); }
 
   [[nodiscard]] std::size_t processes() const { return processes_.size() + 1; }
 
@@ -257,9 +256,10 @@ Result<RunSummary> run(const FederateArguments& arguments) {
   SimulationOptions simulation;
   simulation.out = temporary.path();
   simulation.quiet = true;
-  if (recipe.dp.on()) {
-    const bool by_members = Deployment::members_add_noise(recipe);
-    simulation.noise_key = by_members ? deployment.noise_key() : summary.dir / kNoiseKeyFile;
+  if (clients_add_noise(recipe)) {
+    simulation.noise_key = deployment.noise_key();
+  } else if (recipe.dp.on()) {
+    simulation.noise_key = summary.dir / kNoiseKeyFile;
   }
   simulation.interrupt = &catch_interruptions();
   MUSTER_ASSIGN(const RunSummary simulated, simulate(recipe, simulation));

@@ -143,7 +143,7 @@ std::uint64_t fingerprint(const DataSheet& sheet) {
 
 DataSheet without_counts(DataSheet sheet) {
   sheet.rows = std::min(sheet.rows, 1u);
-  sheet.test_rows = 0;
+  sheet.test_rows = std::min(sheet.test_rows, 1u);
   sheet.sums.clear();
   for (SheetColumn& column : sheet.columns) column.counts.clear();
   return sheet;

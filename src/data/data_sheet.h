@@ -51,7 +51,8 @@ inline constexpr std::uint64_t kMostSheetValues = std::uint64_t{1} << 24;  // of
 // nothing of other clients.
 [[nodiscard]] Status check_sheet(const DataSheet& sheet, const DataOptions& options);
 
-// What a client tells that hides how many rows it has: that there are some. Where sums are told the sheet is refused.
+// What a client tells that hides how many rows it has: that there are some, and whether some are tests. Where sums are
+// told the sheet is refused.
 [[nodiscard]] DataSheet without_counts(DataSheet sheet);
 
 // A name that a client tells, fit for a message: the first 100 bytes of it.

@@ -99,10 +99,14 @@ Result<std::shared_ptr<const NoiseKey>> noise_key(const std::filesystem::path& s
   return std::make_shared<const NoiseKey>(NoiseKey{SystemKeys().key()});
 }
 
-// Who take part in the secure sums of a run, if it has any, and with what noise if it is private.
+// Who take part in the secure sums of a run, if it has any, and what clients' noise comes from, if they add any.
 Result<MemberSecrets> sum_secrets(const Recipe& recipe, const ClientSecrecy& secrecy, const Security& security,
-                                  const std::filesystem::path& state, const std::filesystem::path& states) {
+                                  const std::filesystem::path& state, const std::filesystem::path& states,
+                                  std::shared_ptr<RememberedSums> remembered) {
   MemberSecrets secrets;
+  if (clients_add_noise(recipe)) {
+    MUSTER_ASSIGN(secrets.noise, noise_key(state));
+  }
   if (!sums_securely(recipe)) return secrets;
   MUSTER_ASSIGN(SignerOf signer, make_member_signer(security, recipe.seed));
   if (secrecy.say && !security.trust) {
@@ -116,14 +120,14 @@ Result<MemberSecrets> sum_secrets(const Recipe& recipe, const ClientSecrecy& sec
   }
   secrets.members = make_deployed_members({.run = secrecy.run,
                                            .secure = recipe.training.secure,
+                                           .rounds = recipe.rounds,
+                                           .group_rounds = recipe.training.group_rounds,
                                            .name = secrecy.name,
                                            .signer = std::move(signer),
                                            .verifier = secrecy.verifier,
                                            .states = states,
+                                           .remembered = std::move(remembered),
                                            .say = secrecy.say});
-  if (recipe.dp.on()) {
-    MUSTER_ASSIGN(secrets.noise, noise_key(state));
-  }
   return secrets;
 }
 
@@ -131,6 +135,7 @@ Result<MemberSecrets> sum_secrets(const Recipe& recipe, const ClientSecrecy& sec
 struct PresentRun {
   v1::Welcome welcome;
   std::shared_ptr<Workplace> workplace;
+  std::shared_ptr<RememberedSums> sums = std::make_shared<RememberedSums>();  // of all runs
   std::mutex mutex;  // of all: connections of one process have one workplace
 
   // `own`: the data are those of one client, by its number.
@@ -198,7 +203,7 @@ Answerer::Options client_answers(const ClientRunOptions& options) {
                "WARNING: without certificates nobody vouches for the keys that models are sealed with: whoever hosts "
                "a chain could read them"});
     }
-    MUSTER_ASSIGN(secrecy.sums, sum_secrets(recipe, secrecy, security, state, states));
+    MUSTER_ASSIGN(secrecy.sums, sum_secrets(recipe, secrecy, security, state, states, present->sums));
     MUSTER_ASSIGN(present->workplace,
                   make_client_workplace(recipe, std::move(data), threads, states, std::move(secrecy)));
     present->welcome = welcome;

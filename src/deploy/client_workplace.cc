@@ -105,8 +105,8 @@ class ClientWorkplace final : public Workplace {
     const Worker worker(*this);
     if (trains) {
       const SumClient* const under_way = members_->find(client, ask.attempt);
-      if (under_way && digest_of(std::as_bytes(task.model)) != under_way->terms().model) {
-        members_->leave(client, "it sends another model than the one in its terms");
+      if (const char* const why = under_way ? differs(task, under_way->terms()) : nullptr) {
+        members_->leave(client, why);
         return SummedAnswer{Dropped{client, DropReason::kRefused}};
       }
       if (!versions_.recall(client, memory.basis)) return SummedAnswer{Dropped{client, DropReason::kUnreachable}};
@@ -172,6 +172,15 @@ class ClientWorkplace final : public Workplace {
     if (!federation_->roster().hides_samples()) return false;
     if (members_) members_->refuse(client, fmt::format("it asks for {}, and how many there are is hidden", asked));
     return true;
+  }
+
+  // What a member is asked to do that its terms do not say, or null. All members do the same: a server that has them
+  // train more or less, each as it likes, could have all but one train nothing, and the sum would be that one's.
+  [[nodiscard]] static const char* differs(const TrainTask& task, const SumTerms& terms) {
+    if (digest_of(std::as_bytes(task.model)) != terms.model) return "it sends another model than the one in its terms";
+    if (task.round != terms.round || task.part != terms.part) return "it asks for another round than its terms do";
+    if (task.epochs) return "it tells this client how long to train";
+    return nullptr;
   }
 
   // What each client answered last in a secure sum.

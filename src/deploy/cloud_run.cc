@@ -14,6 +14,7 @@
 #include "record/progress.h"
 #include "record/run_folder.h"
 #include "secure/sum_messages.h"
+#include "train/change_words.h"
 #include "wire/edge_federation.h"
 
 namespace muster {
@@ -73,7 +74,7 @@ class CloudNetwork final : public RoundObserver {
     if (known) {
       MUSTER_ASSIGN(own_, OwnAdmission::resume(recipe, resumed));
     } else {
-      own_ = std::make_shared<OwnAdmission>(recipe.data);
+      own_ = std::make_shared<OwnAdmission>(recipe);
     }
     clients_ = std::make_unique<RemoteClients>(own_->admit(), events());
     clients_->set_how_to_read(own_->how_to_read(recipe));
@@ -234,8 +235,8 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
   if (sums_securely(recipe)) {
     constexpr std::uint32_t kWidest = 64;
     const std::size_t longest =
-        most_answer_bytes(federation.network().size() + 1, recipe.training.secure.bits.value_or(kWidest),
-                          std::min(roster.clients(), kMostSumMembers));
+        most_answer_bytes(summed_words(recipe.training.secure, federation.network().size()),
+                          recipe.training.secure.bits.value_or(kWidest), std::min(roster.clients(), kMostSumMembers));
     run.most_values = std::max<std::uint64_t>(run.most_values, longest / sizeof(float) + 1);
   }
   if (relays_sealed(recipe)) run.most_values += kSealedExtraValues;
@@ -282,9 +283,9 @@ Result<RunSummary> run_cloud(CloudRunOptions options) {
   }
   if (recipe.dp.on() && recipe.profile.epsilon) {
     return usage_error(
-        "profile.epsilon: {} does not go with dp.clip in a deployment: the noise on told labels comes from the "
-        "recipe's "
-        "seed, which everybody knows; want a grouping.method that needs no profile",
+        "profile.epsilon: {} does not go with dp.clip in a deployment: what told labels cost a client is counted by "
+        "its "
+        "own samples, and nobody has checked how many those are; want a grouping.method that needs no profile",
         *recipe.profile.epsilon);
   }
   if (sums_securely(recipe) && !options.security.trust && options.note) {

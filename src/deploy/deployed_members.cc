@@ -55,6 +55,10 @@ class DeployedMembers final : public SumMembers {
       return failure("it asks for round {} of run {}, with the terms of round {} of run {}", task.round, options_.run,
                      terms.round, terms.run);
     }
+    if (terms.round > options_.rounds || terms.part >= options_.group_rounds) {
+      return failure("it asks for sum {} of round {}, and the recipe has {} rounds with {} each", terms.part + 1,
+                     terms.round, options_.rounds, options_.group_rounds);
+    }
     SumTerms wanted = terms;
     MUSTER_TRY(settle_terms(options_.secure, wanted));
     if (wanted != terms) return failure("its terms are not those of the recipe");
@@ -69,17 +73,16 @@ class DeployedMembers final : public SumMembers {
     return {};
   }
 
-  // Files are read anew for every sum: a client that waits costs no memory.
-  Result<std::shared_ptr<SumHistory>> history_of(ClientId client) {
-    if (!options_.states.empty()) {
-      MUSTER_ASSIGN(SumHistory history,
-                    SumHistory::open(options_.states / std::to_string(client.value) / "secure-sums"));
-      return std::make_shared<SumHistory>(std::move(history));
+  // Files are read anew for every sum: a client that waits costs no memory. One that has a name goes by it: its number
+  // is what the cloud says.
+  Result<std::shared_ptr<SumHistory>> history_of(ClientId client) const {
+    const std::string number = std::to_string(client.value);
+    if (options_.states.empty()) {
+      return options_.remembered->of(options_.run, options_.name.empty() ? number : options_.name);
     }
-    const std::lock_guard lock(mutex_);
-    auto& known = remembered_[client.value];
-    if (!known) known = std::make_shared<SumHistory>();
-    return known;
+    const std::filesystem::path folder = options_.name.empty() ? options_.states / number : options_.states;
+    MUSTER_ASSIGN(SumHistory history, SumHistory::open(folder / "secure-sums"));
+    return std::make_shared<SumHistory>(std::move(history));
   }
 
   void tell(ClientId client, const std::string& why) const {
@@ -90,12 +93,18 @@ class DeployedMembers final : public SumMembers {
   }
 
   const DeployedMembersOptions options_;
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;  // of members_
   std::map<std::uint32_t, std::shared_ptr<Member>> members_;
-  std::map<std::uint32_t, std::shared_ptr<SumHistory>> remembered_;  // where there is no folder
 };
 
 }  // namespace
+
+std::shared_ptr<SumHistory> RememberedSums::of(const std::string& run, const std::string& client) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<SumHistory>& known = histories_[{run, client}];
+  if (!known) known = std::make_shared<SumHistory>();
+  return known;
+}
 
 std::shared_ptr<SumMembers> make_deployed_members(DeployedMembersOptions options) {
   return std::make_shared<DeployedMembers>(std::move(options));

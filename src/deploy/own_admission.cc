@@ -15,7 +15,7 @@ constexpr std::size_t kMostPreparation = std::size_t{3} << 20;
 }  // namespace
 
 Result<std::shared_ptr<OwnAdmission>> OwnAdmission::resume(const Recipe& recipe, const std::filesystem::path& folder) {
-  auto made = std::make_shared<OwnAdmission>(recipe.data);
+  auto made = std::make_shared<OwnAdmission>(recipe);
   MUSTER_ASSIGN(made->membership_, Membership::read(recipe, folder));
   return made;
 }
@@ -24,6 +24,10 @@ v1::HowToRead OwnAdmission::how_to_read(const Recipe& recipe) {
   v1::HowToRead how;
   how.set_recipe(format_recipe(recipe));
   return how;
+}
+
+DataSheet OwnAdmission::heard(const v1::DataSheet& told) const {
+  return hides_samples_ ? without_counts(take_sheet(told)) : take_sheet(told);
 }
 
 RemoteClients::Admit OwnAdmission::admit() {
@@ -36,7 +40,7 @@ RemoteClients::Admit OwnAdmission::admit() {
       }
       MUSTER_TRY(check_name(client.name()));
       if (!client.has_data()) return usage_error("{}: no data sheet", client.name());
-      const DataSheet sheet = take_sheet(client.data());
+      const DataSheet sheet = self->heard(client.data());
       MUSTER_TRY(check_sheet(sheet, self->options_));
       const std::lock_guard lock(self->mutex_);
       if (!self->clients_) return RemoteClients::Admitted();  // the run has not begun
@@ -66,7 +70,7 @@ Status OwnAdmission::gather(const Recipe& recipe, RemoteClients& clients, const 
     }
     std::vector<SheetOf> sheets;
     for (const v1::Client& client : clients.waiting()) {
-      sheets.push_back({.name = client.name(), .sheet = take_sheet(client.data())});
+      sheets.push_back({.name = client.name(), .sheet = heard(client.data())});
     }
     if (sheets.size() < least) continue;  // somebody has gone since
     MUSTER_ASSIGN(Membership::Start start, Membership::begin(recipe, std::move(sheets)));

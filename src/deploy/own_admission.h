@@ -14,7 +14,8 @@ namespace muster {
 class OwnAdmission : public std::enable_shared_from_this<OwnAdmission> {
  public:
   // Of a run that begins; of one that is resumed, whose clients are known.
-  explicit OwnAdmission(DataOptions options) : options_(std::move(options)) {}
+  explicit OwnAdmission(const Recipe& recipe)
+      : options_(recipe.data), hides_samples_(recipe.training.secure.hides_samples()) {}
   [[nodiscard]] static Result<std::shared_ptr<OwnAdmission>> resume(const Recipe& recipe,
                                                                     const std::filesystem::path& folder);
 
@@ -40,7 +41,11 @@ class OwnAdmission : public std::enable_shared_from_this<OwnAdmission> {
  private:
   void enter_members(std::uint32_t round);
 
+  // What a client tells of its data, as far as the cloud wants to know.
+  [[nodiscard]] DataSheet heard(const v1::DataSheet& told) const;
+
   const DataOptions options_;
+  const bool hides_samples_;
   mutable std::mutex mutex_;  // of the membership's pointer
   std::unique_ptr<Membership> membership_;
   RemoteClients* clients_ = nullptr;

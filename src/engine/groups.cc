@@ -319,7 +319,8 @@ std::optional<Agreement> Groups::truth() const {
 std::optional<Rows<std::uint64_t>> Groups::label_counts() const {
   constexpr std::uint32_t kMostShown = 200;
   const std::uint32_t count = grouping_.count();
-  if (!oracle_ || count < 2 || count > kMostShown || group_sizes(grouping_).largest < 2) return std::nullopt;
+  // Groups of one would show what that one has.
+  if (!oracle_ || federation_.roster().hides_samples() || count < 2 || count > kMostShown || group_sizes(grouping_).largest < 2) return std::nullopt;
   Rows<std::uint64_t> labels = oracle_->judge(grouping_).labels;
   if (labels.count() != count) return std::nullopt;
   return labels;

@@ -62,8 +62,8 @@ Result<std::unique_ptr<RoundLoop>> RoundLoop::make(const Recipe& recipe, Federat
   made->initial_model_ = hex16(hash_bytes(initial.data(), initial.size() * sizeof(float)));
   MUSTER_ASSIGN(ParameterRanges shared, parts_of(network, recipe.aggregation.shared, "aggregation.shared"));
   NoiseSource noise;
-  if (!options.noise_key.empty() && !recipe.dp.on()) {
-    return usage_error("--noise-key: {} has no effect without dp.clip", options.noise_key.string());
+  if (!options.noise_key.empty() && !recipe.dp.on() && !clients_add_noise(recipe)) {
+    return usage_error("--noise-key: {} has no effect without dp.clip or profile.epsilon", options.noise_key.string());
   }
   if (recipe.dp.on() && !sums_securely(recipe)) {
     MUSTER_ASSIGN(made->noise_, NoiseRecord::open(folder.path(), options.noise_key, options.secret_noise));

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Federation>> make_federation(const Recipe& recipe, RankRu
                                                     const std::filesystem::path& states,
                                                     const SimulationOptions& options) {
   MemberSecrets secrets;
-  if (recipe.dp.on() && sums_securely(recipe) && !options.federation) {
+  if (clients_add_noise(recipe) && !options.federation) {
     MUSTER_ASSIGN(secrets.noise, keep_noise_key(states.parent_path(), options.noise_key, false));
   }
   if (ranks) {

@@ -12,16 +12,18 @@
 #include "base/result.h"
 #include "base/rows.h"
 #include "model/parameter_parts.h"
+#include "profile/profile.h"
 
 namespace muster {
+
+// The noise of a client, from a seed. The same whenever it is asked in a run: asking again reveals nothing new.
+[[nodiscard]] NoiseDraws seeded_noise(std::uint64_t seed, ClientId client);
 
 // Counts with independent Laplace noise of scale 1 / epsilon, rounded and cut at 0. One sample more or less changes one
 // count by one, so the counts are epsilon-differentially private against adding or removing a sample. Where nothing
 // would be left, the class with the largest noisy count gets 1: the client is known to have samples.
 [[nodiscard]] std::vector<std::uint32_t> noisy_counts(std::span<const std::uint32_t> counts, double epsilon,
-                                                      Stream& stream);
-// The noise of a client. The same whenever it is asked in a run: asking again reveals nothing new.
-[[nodiscard]] Stream noise_stream(std::uint64_t seed, ClientId client);
+                                                      const NoiseDraws& draws);
 
 // What a model that was trained on a client's samples is sure of (FedSeq, Eq. 3), from its outputs on exemplars: a row
 // of logits per exemplar (one logit: two classes by the logistic function). With q the probability given to an

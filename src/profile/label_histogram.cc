@@ -24,12 +24,11 @@ class LabelHistogram final : public ProfileKind {
   std::optional<double> epsilon() const override { return epsilon_; }
 
  private:
-  Result<ProfileReply> do_tell(const ProfileTask& task, ProfileSubject& subject) const override {
+  Result<ProfileReply> do_tell(const ProfileTask&, ProfileSubject& subject) const override {
     ClientProfile profile{.labels = subject.label_counts()};
     // A client without samples has nothing to hide, and must not look as if it had some.
     if (epsilon_ && subject.samples() > 0) {
-      Stream stream = noise_stream(subject.noise_seed(), task.client);
-      profile.labels = noisy_counts(profile.labels, *epsilon_, stream);
+      profile.labels = noisy_counts(profile.labels, *epsilon_, subject.noise(profile.labels, *epsilon_));
     }
     return ProfileReply{std::move(profile)};
   }

@@ -85,6 +85,12 @@ struct ProfileTask {
   SampleView exemplars;
 };
 
+// What noise is drawn from.
+struct NoiseDraws {
+  std::function<double()> uniform;  // of [0, 1)
+  std::function<bool()> coin;
+};
+
 // One client, as far as its profile is concerned. Used by one thread at a time.
 class ProfileSubject {
  public:
@@ -103,8 +109,8 @@ class ProfileSubject {
   // The client's training samples, and how many of them each class has.
   [[nodiscard]] virtual std::uint32_t samples() const = 0;
   [[nodiscard]] virtual std::vector<std::uint32_t> label_counts() const = 0;
-  // The client's own secret, which its noise is drawn from; the same for the whole run.
-  [[nodiscard]] virtual std::uint64_t noise_seed() const = 0;
+  // What the client's noise on these counts is drawn from, its own secret: the same whenever it is asked.
+  [[nodiscard]] virtual NoiseDraws noise(std::span<const std::uint32_t> counts, double epsilon) const = 0;
 
   // Trains from task.models.row(0) on the client's own loss alone, for task.work of `wanted`, and leaves no trace in
   // the client's state. Fails only if the client itself broke.

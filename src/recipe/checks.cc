@@ -410,6 +410,12 @@ Status check_secure(const Recipe& r) {
         "want 1",
         r.deployment.over_select, hides);
   }
+  if (r.local.adapt_epochs) {
+    return usage_error(
+        "local.adapt-epochs: {} does not go with {}: a server that tells every client how long to train can have all "
+        "but one train nothing, and see what that one sends; want it unset",
+        *r.local.adapt_epochs, hides);
+  }
   if (trains_profiles(r)) {
     return usage_error(
         "profile.kind: \"{}\" does not go with {}: clients would tell what they learn from their samples; want "

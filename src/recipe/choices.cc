@@ -69,6 +69,15 @@ bool sums_securely(const Recipe& recipe) {
   return forms_groups(recipe) && !trains_in_sequence(recipe) && recipe.aggregation.in_group == kSecureSum;
 }
 
+bool hides_samples(const Recipe& recipe) {
+  return sums_securely(recipe) && recipe.training.secure.hides_samples();
+}
+
+bool clients_add_noise(const Recipe& recipe) {
+  return (recipe.dp.on() && sums_securely(recipe)) ||
+         (recipe.profile.epsilon && told_by(recipe) == ProfileGives::kLabels);
+}
+
 bool relays_sealed(const Recipe& recipe) {
   return forms_groups(recipe) && trains_in_sequence(recipe) && recipe.training.relay == kSealedRelay;
 }

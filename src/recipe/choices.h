@@ -69,8 +69,10 @@ template <typename Entries>
 // Questions. A word that is no entry's name answers no.
 [[nodiscard]] bool forms_groups(const Recipe& recipe);  // of more than one client
 [[nodiscard]] bool trains_in_sequence(const Recipe& recipe);
-[[nodiscard]] bool sums_securely(const Recipe& recipe);            // the members of a group
-[[nodiscard]] bool relays_sealed(const Recipe& recipe);            // models, from member to member of a chain
+[[nodiscard]] bool sums_securely(const Recipe& recipe);      // the members of a group
+[[nodiscard]] bool hides_samples(const Recipe& recipe);      // how many clients have: secure sums alone count
+[[nodiscard]] bool clients_add_noise(const Recipe& recipe);  // to what they tell or sum, of their own
+[[nodiscard]] bool relays_sealed(const Recipe& recipe);      // models, from member to member of a chain
 // What the members of a group are charged for by cost.model = "group-operations": the rule that merges them, or else,
 // as in Group-FEL's paper, a secure sum.
 [[nodiscard]] std::string group_operation(const Recipe& recipe);

@@ -159,6 +159,12 @@ Status check_evaluation(const Recipe& r, const RecipeFacts& facts) {
   }
   const bool evaluates = chooses_global || target.global || facts.client_tests;
   if (r.target_accuracy && !evaluates) {
+    if (hides_samples(r)) {
+      return usage_error(
+          "target-accuracy: {}, but with secure.samples = \"{}\" clients score no models, and nobody else can; want it "
+          "unset, or secure.samples = \"{}\"",
+          *r.target_accuracy, kHiddenSamples, kToldSamples);
+    }
     return usage_error("target-accuracy: {}, but nobody has test samples; set data.test-fraction, e.g. 0.2",
                        *r.target_accuracy);
   }
@@ -209,7 +215,7 @@ std::vector<EdgeFacts> edges_of_first_groups(const Recipe& r, const FederatedDat
 
 RecipeFacts recipe_facts(const Recipe& recipe, const FederatedData& data) {
   RecipeFacts facts{.clients = data.clients(), .classes = data.classes()};
-  const bool hidden = sums_securely(recipe) && recipe.training.secure.hides_samples();
+  const bool hidden = hides_samples(recipe);
   std::vector<std::uint32_t> samples(facts.clients);  // asked once: virtual clients draw their sizes
   for (std::uint32_t k = 0; k < facts.clients; ++k) {
     const SampleCounts counts = data.counts({k});

@@ -47,10 +47,6 @@ std::optional<TellsSamples> by_decisions(const Recipe& r) {
                         "it weighs groups by their share of everybody's samples",
                         "stabilised | samples-weighted | uniform"};
   }
-  if (r.local.adapt_epochs) {
-    return TellsSamples{"local.adapt-epochs", fmt::format("{}", *r.local.adapt_epochs),
-                        "how long a client trains is decided by its samples", "it unset"};
-  }
   return std::nullopt;
 }
 
@@ -80,7 +76,7 @@ std::optional<TellsSamples> by_files(const Recipe& r) {
   if (standardised) {
     return TellsSamples{"data.normalize", "true", "clients tell sums over their rows, and how many there are", "false"};
   }
-  if (r.data.missing == "mean") {
+  if (r.data.text.empty() && r.data.missing == "mean") {
     return TellsSamples{"data.missing", quoted(r.data.missing), "clients tell sums over their rows, and counts",
                         "\"drop\" | \"error\""};
   }

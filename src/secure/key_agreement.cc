@@ -1,5 +1,8 @@
 #include "secure/key_agreement.h"
 
+#include <algorithm>
+#include <span>
+
 namespace muster {
 
 PublicBytes public_key(const SecretKey& own) {
@@ -12,6 +15,12 @@ std::optional<SecretKey> agree_on_key(const SecretKey& own, const PublicBytes& o
   SecretKey shared;
   if (crypto_scalarmult(shared.data(), own.data(), other.data()) != 0) return std::nullopt;
   return shared;
+}
+
+bool is_useful(const PublicBytes& other) {
+  SecretKey any;  // of zeros, of which X25519 makes a valid scalar
+  std::ranges::fill(std::span(any.data(), SecretKey::size()), std::uint8_t{0});
+  return agree_on_key(any, other).has_value();
 }
 
 SecretKey derive_key(const SecretKey& from, std::string_view label, const PublicBytes& context, std::uint32_t first,

@@ -17,6 +17,9 @@ namespace muster {
 // Nothing if the other key is one of the few with which everybody would have the same in common.
 [[nodiscard]] std::optional<SecretKey> agree_on_key(const SecretKey& own, const PublicBytes& other);
 
+// Whether it is none of those.
+[[nodiscard]] bool is_useful(const PublicBytes& other);
+
 // A keyed hash (BLAKE2b) of label, context and the two numbers.
 [[nodiscard]] SecretKey derive_key(const SecretKey& from, std::string_view label, const PublicBytes& context,
                                    std::uint32_t first, std::uint32_t second);

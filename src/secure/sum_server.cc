@@ -104,6 +104,16 @@ Status SumServer::take(ClientId client, SumMessage answer) {
   return {};
 }
 
+// Keys that others would refuse, and the whole sum with them: it is their owner that is left out.
+Status SumServer::publish(const MemberKeys& keys) {
+  if (!is_useful(keys.cipher_key) || !is_useful(keys.mask_key)) return failure("a key that is of no use");
+  const bool fresh =
+      keys.cipher_key != keys.mask_key && !published_.contains(keys.cipher_key) && !published_.contains(keys.mask_key);
+  if (!fresh) return failure("a key that is there already");
+  published_.insert({keys.cipher_key, keys.mask_key});
+  return {};
+}
+
 Status SumServer::accept(std::uint32_t place, SumMessage answer) {
   Member& member = members_[place];
   switch (phase_) {
@@ -113,6 +123,7 @@ Status SumServer::accept(std::uint32_t place, SumMessage answer) {
       bytes_up_ -= pack(keys).size() - muster::counted_bytes(keys);
       MUSTER_TRY(
           verifier_.verify(member_name(terms_, place), keys.credential, keys_text(context_, keys), keys.signature));
+      MUSTER_TRY(publish(keys));
       member.keys = std::move(keys);
       return {};
     }

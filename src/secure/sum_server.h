@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,7 @@ class SumServer {
   [[nodiscard]] std::uint32_t place_of(ClientId client) const;
   // Whether it was there when this phase began: what members are told does not depend on who was asked first.
   [[nodiscard]] bool began(const Member& member) const { return !member.lost || *member.lost == phase_; }
+  [[nodiscard]] Status publish(const MemberKeys& keys);
   [[nodiscard]] Status accept(std::uint32_t place, SumMessage answer);
   // How many holders of a member's shares are still there.
   [[nodiscard]] std::uint32_t holders_left(std::uint32_t place) const;
@@ -75,6 +77,7 @@ class SumServer {
   std::vector<std::vector<std::uint32_t>> neighbours_;  // of each member
   SumPhase phase_ = SumPhase::kKeys;
   std::vector<Member> members_;
+  std::set<PublicBytes> published_;  // keys of members
   Words sum_;
   std::uint64_t bytes_down_ = 0;
   std::uint64_t bytes_up_ = 0;

@@ -8,13 +8,15 @@ constexpr std::uint32_t kProfilePart = 65535;
 
 class SolverSubject final : public ProfileSubject {
  public:
-  SolverSubject(LocalSolver& solver, ClientId client, std::uint64_t noise_seed)
-      : solver_(solver), client_(client), noise_seed_(noise_seed) {}
+  SolverSubject(LocalSolver& solver, ClientId client, CountNoise noise)
+      : solver_(solver), client_(client), noise_(std::move(noise)) {}
 
   const Network& network() const override { return solver_.network(); }
   std::uint32_t samples() const override { return solver_.data().train_count(client_); }
   std::vector<std::uint32_t> label_counts() const override { return solver_.data().label_counts(client_); }
-  std::uint64_t noise_seed() const override { return noise_seed_; }
+  NoiseDraws noise(std::span<const std::uint32_t> counts, double epsilon) const override {
+    return noise_(counts, epsilon);
+  }
 
   Result<std::variant<Trained, Dropped>> train(const ProfileTask& task, const ProfileWork& wanted) override {
     MUSTER_ASSIGN(TrainReply reply,
@@ -49,13 +51,13 @@ class SolverSubject final : public ProfileSubject {
  private:
   LocalSolver& solver_;
   const ClientId client_;
-  const std::uint64_t noise_seed_;
+  const CountNoise noise_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProfileSubject> make_profile_subject(LocalSolver& solver, ClientId client, std::uint64_t noise_seed) {
-  return std::make_unique<SolverSubject>(solver, client, noise_seed);
+std::unique_ptr<ProfileSubject> make_profile_subject(LocalSolver& solver, ClientId client, CountNoise noise) {
+  return std::make_unique<SolverSubject>(solver, client, std::move(noise));
 }
 
 }  // namespace muster

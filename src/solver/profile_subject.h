@@ -8,9 +8,12 @@
 
 namespace muster {
 
-// Borrows `solver`, which must not be used for anything else meanwhile. `noise_seed` is the client's own secret; in a
-// simulation, the run's seed.
+// Where the noise on told counts comes from.
+using CountNoise = std::function<NoiseDraws(std::span<const std::uint32_t> counts, double epsilon)>;
+
+// Borrows `solver`, which must not be used for anything else meanwhile. `noise` is the client's own secret; in a
+// simulation, of the run's seed.
 [[nodiscard]] std::unique_ptr<ProfileSubject> make_profile_subject(LocalSolver& solver, ClientId client,
-                                                                   std::uint64_t noise_seed);
+                                                                   CountNoise noise);
 
 }  // namespace muster

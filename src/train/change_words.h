@@ -6,6 +6,7 @@
 #include <span>
 
 #include "secure/fixed_point.h"
+#include "secure/secure_options.h"
 #include "solver/local_task.h"
 
 namespace muster {
@@ -22,6 +23,10 @@ namespace muster {
 inline constexpr std::size_t kHiddenCounts = 2;
 [[nodiscard]] inline std::array<std::uint64_t, kHiddenCounts> hidden_counts(const LocalUpdate& update) {
   return {update.samples, update.samples_trained};
+}
+// In a member's vector, of a model of so many values.
+[[nodiscard]] inline std::size_t summed_words(const SecureOptions& options, std::size_t values) {
+  return values + 1 + (options.hides_samples() ? kHiddenCounts : 0);
 }
 // The update without anything that follows from its samples.
 inline void hide_counts(LocalUpdate& update) {

@@ -77,7 +77,8 @@ class InProcessLink final : public ClientLink {
       }
       if (fault.nan) given.models = {poisoned(task.models.row(0)), task.models.width};
     }
-    MUSTER_ASSIGN(ProfileReply reply, kind->tell(given, *make_profile_subject(solver_, task.client, seed_)));
+    MUSTER_ASSIGN(ProfileReply reply,
+                  kind->tell(given, *make_profile_subject(solver_, task.client, count_noise(task.client))));
     auto* const told = std::get_if<ClientProfile>(&reply);
     if (told && malicious(task.client)) attackers_->attack().change_profile(*told);
     return reply;
@@ -97,6 +98,13 @@ class InProcessLink final : public ClientLink {
     MUSTER_TRY(add_counts(hidden_counts(update), static_cast<std::uint32_t>(terms.members.size()), *words));
     hide_counts(update);
     return words;
+  }
+
+  CountNoise count_noise(ClientId client) const {
+    return [this, client](std::span<const std::uint32_t> counts, double epsilon) {
+      return secrets_.noise ? secret_count_noise(*secrets_.noise, client, counts, epsilon)
+                            : seeded_noise(seed_, client);
+    };
   }
 
   // From the seed it is drawn for each client and round, whatever the change.
@@ -140,7 +148,10 @@ class InProcessLink final : public ClientLink {
     if (const auto fault = fault_in(trained, task, {})) return SumReply{Dropped{task.client, *fault}};
     auto& update = std::get<LocalUpdate>(trained);
     Result<Words> words = encode(sum.terms(), task, update);
-    if (!words) return SumReply{Dropped{task.client, DropReason::kMalformed}};
+    if (!words) {
+      members().refuse(task.client, words.error().message);
+      return SumReply{Dropped{task.client, DropReason::kMalformed}};
+    }
     MUSTER_ASSIGN(SumReply reply, answer_of(phase, task.client, sum.mask(std::move(ask.message), std::move(*words))));
     if (auto* const answer = std::get_if<SumAnswer>(&reply)) {
       spare_ = std::move(update.model);

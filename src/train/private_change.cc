@@ -91,4 +91,14 @@ ChangeNoise secret_change_noise(const NoiseKey& key, std::uint32_t round, Client
   };
 }
 
+NoiseDraws secret_count_noise(const NoiseKey& key, ClientId client, std::span<const std::uint32_t> counts,
+                              double epsilon) {
+  std::vector<double> about(counts.begin(), counts.end());
+  about.push_back(epsilon);
+  const auto stream = std::make_shared<SecretStream>(derive_key(
+      key.bytes, "noise of a client's label counts", digest_of(std::as_bytes(std::span(about))), client.value, 0));
+  sodium_memzero(about.data(), about.size() * sizeof about[0]);
+  return {[stream] { return stream->uniform(); }, [stream] { return stream->uniform() < 0.5; }};
+}
+
 }  // namespace muster

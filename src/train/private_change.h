@@ -14,6 +14,7 @@
 #include <span>
 
 #include "aggregate/privacy_options.h"
+#include "profile/formulas.h"
 #include "secure/fixed_point.h"
 #include "secure/secret_stream.h"
 #include "solver/local_task.h"
@@ -41,5 +42,10 @@ using ChangeNoise = std::function<std::function<double()>(const PublicBytes& cha
 // that is begun again shows nothing more; another change, or as much noise as another threshold or multiplier asks for,
 // has noise of its own, or the difference of the two would have none. Borrows the key.
 [[nodiscard]] ChangeNoise secret_change_noise(const NoiseKey& key, std::uint32_t round, ClientId client);
+
+// From a key, for a client's told label counts: the same for the same counts and epsilon, because two of the same
+// counts with noise of two sizes could be solved for them.
+[[nodiscard]] NoiseDraws secret_count_noise(const NoiseKey& key, ClientId client, std::span<const std::uint32_t> counts,
+                                            double epsilon);
 
 }  // namespace muster

@@ -51,7 +51,7 @@ class SecureParallel final : public GroupTrainer {
                    .group = task.group,
                    .model = digest_of(std::as_bytes(model)),
                    .members = {task.members.begin(), task.members.end()},
-                   .words = static_cast<std::uint32_t>(model.size() + 1 + (hides() ? kHiddenCounts : 0))};
+                   .words = static_cast<std::uint32_t>(summed_words(options_, model.size()))};
     std::ranges::sort(terms.members);
     for (const ClientId client : terms.members) {
       if (host.name_of) terms.names.push_back(host.name_of(client));
@@ -99,17 +99,30 @@ class SecureParallel final : public GroupTrainer {
   }
 
   // Members that hide their samples are reported with equal shares of what they have together, rounded: all that
-  // anybody knows of one.
-  static void share_counts(const DecodedSum& decoded, std::span<const ClientId> summed, Sum& sum) {
-    const std::uint64_t members = summed.size();
-    const auto share = [&](std::uint64_t all, std::uint64_t place) {
-      return all / members + (place < all % members ? 1 : 0);
+  // anybody knows of one. By their weights where those are samples: no member can claim more of them than the format
+  // has room for, and groups count by it. Who was in an earlier sum of the group keeps its share.
+  void share_counts(const DecodedSum& decoded, std::span<const ClientId> summed, const GroupUpdate& before,
+                    Sum& sum) const {
+    std::uint64_t samples = privacy_.on() ? decoded.counts[0] : decoded.weight;
+    std::vector<ClientId> unknown;
+    for (const ClientId client : summed) {
+      const auto known = std::ranges::find(before.members, client, &MemberReport::client);
+      if (known == before.members.end()) {
+        unknown.push_back(client);
+      } else {
+        samples -= std::min<std::uint64_t>(samples, known->samples);
+      }
+    }
+    const auto share = [](std::uint64_t all, std::uint64_t of, std::uint64_t place) {
+      return all / of + (place < all % of ? 1 : 0);
     };
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();  // a member may count anything
-    for (std::uint64_t i = 0; i < members; ++i) {
-      LocalUpdate& update = sum.updates.at(summed[i]);
-      update.samples = static_cast<std::uint32_t>(std::clamp(share(decoded.counts[0], i), std::uint64_t{1}, kMost));
-      update.samples_trained = share(decoded.counts[1], i);
+    for (std::uint64_t i = 0; i < unknown.size(); ++i) {
+      sum.updates.at(unknown[i]).samples =
+          static_cast<std::uint32_t>(std::clamp(share(samples, unknown.size(), i), std::uint64_t{1}, kMost));
+    }
+    for (std::uint64_t i = 0; i < summed.size(); ++i) {
+      sum.updates.at(summed[i]).samples_trained = share(decoded.counts[1], summed.size(), i);
     }
   }
 
@@ -150,7 +163,7 @@ class SecureParallel final : public GroupTrainer {
           result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + unit * decoded->mean[i]);
         }
         summed = sum.server.summed();
-        if (hides()) share_counts(*decoded, summed, sum);
+        if (hides()) share_counts(*decoded, summed, result, sum);
       }
     }
     if (!opened) ++result.secure.abandoned;

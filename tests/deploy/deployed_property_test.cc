@@ -59,17 +59,18 @@ class DeployedProperty : public SimulationTest {
                                   "aggregation.global=uniform", "dp.clip=1.0", "dp.noise-multiplier=1.0"}) {
       settings.emplace_back(one);
     }
-    if (!check_settings(settings)) return;
-    const ScratchFolder keys;
-    ASSERT_TRUE(keep_noise_key(keys.path(), {}, true).ok());
-    key_ = keys.path() / kNoiseKeyFile;
-    check(number, settings);
-    key_.clear();
+    if (check_settings(settings)) check(number, settings);
   }
 
   void check(std::uint32_t number, const Settings& settings) {
     const Recipe recipe = recipe_of({settings});
     SCOPED_TRACE(described(number, settings));
+    const ScratchFolder keys;
+    key_.clear();
+    if (clients_add_noise(recipe)) {
+      ASSERT_TRUE(keep_noise_key(keys.path(), {}, true).ok());
+      key_ = keys.path() / kNoiseKeyFile;
+    }
 
     Stream stream({.seed = number, .purpose = Purpose::kTest, .part = 3});
     const std::uint32_t edges = number % 3;
@@ -204,7 +205,7 @@ class DeployedProperty : public SimulationTest {
     EXPECT_EQ(compared_, count);
   }
 
-  std::filesystem::path key_;  // of members' noise, where they add it
+  std::filesystem::path key_;  // of clients' noise, where they add it
   std::uint32_t compared_ = 0;
   std::uint32_t not_needed_ = 0;  // clients
 };

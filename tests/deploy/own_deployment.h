@@ -40,7 +40,7 @@ class OwnDeployment final : public RoundObserver {
   Result<RunSummary> run(Recipe recipe, SimulationOptions options, const std::string& resumed = "") {
     end_lines();
     if (resumed.empty()) {
-      own_ = std::make_shared<OwnAdmission>(recipe.data);
+      own_ = std::make_shared<OwnAdmission>(recipe);
     } else {
       MUSTER_ASSIGN(const RunFolder folder, RunFolder::open(options.out, resumed));
       MUSTER_ASSIGN(recipe, load_recipe((folder.path() / "recipe.toml").string()));

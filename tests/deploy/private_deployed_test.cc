@@ -123,9 +123,16 @@ Recipe private_sums(const Settings& more) {
   return small(all);
 }
 
-// Members of secure sums add the noise themselves, deployed from keys of their own.
-TEST_F(PrivateDeployedRun, OfSecureSumsIsRepeatedByWhoeverHasItsMembersKeys) {
-  const Recipe recipe = private_sums({"dp.noise-multiplier=2.0"});
+// Clients that add noise themselves, to what they sum or to the labels that they tell, have keys of their own for it.
+class NoiseOfClients : public PrivateDeployedRun, public testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(, NoiseOfClients, testing::Bool(),
+                         [](const auto& param_info) { return param_info.param ? "sums" : "labels"; });
+
+TEST_P(NoiseOfClients, IsRepeatedByWhoeverHasTheirKeys) {
+  const Recipe recipe = GetParam() ? private_sums({"dp.noise-multiplier=2.0"})
+                                   : small({"rounds=2", "profile.kind=label-histogram", "profile.epsilon=0.5",
+                                            "grouping.method=mediator", "grouping.size=4"});
   const auto deployed = [&](const std::string& states, const std::filesystem::path& key, std::uint32_t edges) {
     DeploymentInMemory deployment({.edges = edges, .states = states_.path() / states, .noise_key = key});
     SimulationOptions wanted = options(1);

@@ -251,6 +251,34 @@ TEST_F(SecureSums, TermsThatAreNotTheRecipesAreRefused) {
   }
 }
 
+// A server that has all others train nothing would see in the sum what this one sends.
+TEST_F(SecureSums, WorkThatIsNotEverybodysIsRefused) {
+  for (const auto& change : std::vector<std::function<void(TrainTask&)>>{
+           [](TrainTask& task) { task.epochs = 0; }, [](TrainTask& task) { task.epochs = 1; },
+           [](TrainTask& task) { task.round = 3; }, [](TrainTask& task) { task.part = 1; }}) {
+    expect_refused(cheated([&](SumPhase phase, std::span<SumAsk> asks, const SumTerms&) {
+                     SumAsk* const ask = ask_to(asks, kCheated);
+                     if (phase == SumPhase::kInput && ask) change(ask->task);
+                   }),
+                   SumPhase::kInput);
+  }
+}
+
+TEST_F(SecureSums, SumsThatTheRecipeDoesNotHaveAreRefused) {
+  for (const auto& change : std::vector<std::function<void(TrainTask&, SumTerms&)>>{
+           [](TrainTask&task, SumTerms&terms) { task.round = terms.round = 4; },
+           [](TrainTask&task, SumTerms&terms) { task.part = terms.part = 1; }}) {
+    expect_refused(cheated([&](SumPhase phase, std::span<SumAsk> asks, const SumTerms& terms) {
+                     SumAsk* const ask = ask_to(asks, kCheated);
+                     if (phase != SumPhase::kKeys || !ask) return;
+                     SumTerms other = terms;
+                     change(ask->task, other);
+                     ask->message = pack(other);
+                   }),
+                   SumPhase::kKeys);
+  }
+}
+
 TEST_F(SecureSums, AnotherModelThanTheOneInTheTermsIsRefused) {
   std::vector<float> other;
   const nlohmann::json round = cheated([&](SumPhase phase, std::span<SumAsk> asks, const SumTerms&) {
@@ -440,14 +468,18 @@ TEST_F(SecureSums, TheLedgerAddsUpWithoutAnybodysModel) {
   }
 }
 
-// Six sites, each with some rows more than the one before, and all of them in one table.
+// Six sites, each with some rows more than the one before, and all of them in one table. Every fifth row is a test
+// where a column says so.
 struct OwnTables {
-  explicit OwnTables(std::uint32_t more) {
-    std::string all = "client,a,b,label\n";
+  explicit OwnTables(std::uint32_t more, bool marked = false) {
+    const std::string columns = marked ? "part,a,b,label\n" : "a,b,label\n";
+    std::string all = "client," + columns;
     for (std::uint32_t site = 0; site < 6; ++site) {
-      std::string own = "a,b,label\n";
+      std::string own = columns;
       for (std::uint32_t row = 0; row < 20 + more * site; ++row) {
-        const std::string line = fmt::format("0.{},0.{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
+        const std::string mark = marked ? (row % 5 == 0 ? "1," : "0,") : "";
+        const std::string line =
+            mark + fmt::format("0.{},0.{},{}\n", (row * 7 + site) % 11, (row * 3 + site) % 5, row % 2);
         own += line;
         all += fmt::format("site-{},{}", site, line);
       }
@@ -483,33 +515,51 @@ TEST_F(SecureSums, ClientsWithFilesOfTheirOwnAreSummedByTheirNames) {
   }
 }
 
+// Vectors of the widest words that a run may have, of a model that is larger than any other message.
+TEST_F(SecureSums, HiddenSamplesHaveRoomInTheWidestWords) {
+  for (const char* const bits : {"32", "64"}) {
+    Settings settings = kSecureRun;
+    settings.insert(settings.end(),
+                    {"secure.samples=hidden", fmt::format("secure.bits={}", bits), "model.hidden=[128]"});
+    for (const std::uint32_t edges : {0u, 1u}) {
+      DeploymentInMemory deployment({.edges = edges, .processes = 4});
+      const RunSummary deployed = deploy(small(settings), deployment);
+      EXPECT_EQ(deployed.signature, run(small(settings)).signature) << bits << " bits, " << edges << " edges";
+    }
+  }
+}
+
 TEST_F(SecureSums, ClientsWithFilesOfTheirOwnDoNotTellHowManyRowsTheyHave) {
-  const OwnTables tables(7);
-  const Settings settings{"data.source=csv",
-                          "data.clients=6",
-                          "data.normalize=false",
-                          "model.name=softmax",
-                          "rounds=2",
-                          "profile.kind=none",
-                          "grouping.method=random",
-                          "grouping.size=3",
-                          "aggregation.in-group=secure-sum",
-                          "secure.samples=hidden",
-                          "secure.most-samples=64",
-                          "data.test-fraction=0"};
-  Recipe whole = recipe_of({settings});
-  whole.data.path = tables.whole.string();
-  const RunSummary simulated = run(whole);
-  OwnDeployment deployment(tables.kept.path() / "deployed", 0);
-  tables.dial(deployment);
-  const auto deployed = deployment.run(recipe_of({settings}), options(1));
-  ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-  EXPECT_EQ(deployed->signature, simulated.signature);
-  const auto members = nlohmann::json::parse(slurp(deployed->dir / "membership.json"))["members"];
-  ASSERT_EQ(members.size(), 6u);
-  for (const auto& member : members) {
-    EXPECT_EQ(member["rows"], 1) << member;
-    EXPECT_EQ(member["test_rows"], 0) << member;
+  for (const bool marked : {false, true}) {
+    const OwnTables tables(7, marked);
+    const Settings settings{"data.source=csv",
+                            "data.clients=6",
+                            "data.normalize=false",
+                            "model.name=softmax",
+                            "rounds=2",
+                            "profile.kind=none",
+                            "grouping.method=random",
+                            "grouping.size=3",
+                            "secure.samples=hidden",
+                            "aggregation.in-group=secure-sum",
+                            "secure.most-samples=64",
+                            marked ? "data.split=part" : "data.test-fraction=0"};
+    Recipe whole = recipe_of({settings});
+    whole.data.path = tables.whole.string();
+    const RunSummary simulated = run(whole);
+    OwnDeployment deployment(tables.kept.path() / "deployed", 0);
+    tables.dial(deployment);
+    const auto deployed = deployment.run(recipe_of({settings}), options(1));
+    ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+    EXPECT_EQ(tensors_of(records_of(*deployed)), tensors_of(records_of(simulated)));
+    // Of one table the server has what it marks as tests, and scores models on it.
+    EXPECT_EQ(deployed->signature == simulated.signature, !marked);
+    const auto members = nlohmann::json::parse(slurp(deployed->dir / "membership.json"))["members"];
+    ASSERT_EQ(members.size(), 6u);
+    for (const auto& member : members) {
+      EXPECT_EQ(member["rows"], 1) << member;
+      EXPECT_EQ(member["test_rows"], marked ? 1 : 0) << member;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // A client that answers by heart: what it would count, train and evaluate is given, and what it is asked is noted.
 #pragma once
 
-#include "profile/profile.h"
+#include "profile/formulas.h"
 
 namespace muster {
 
@@ -17,7 +17,7 @@ class FakeSubject final : public ProfileSubject {
   const Network& network() const override { return *network_; }
   std::uint32_t samples() const override { return owned; }
   std::vector<std::uint32_t> label_counts() const override { return counts; }
-  std::uint64_t noise_seed() const override { return seed; }
+  NoiseDraws noise(std::span<const std::uint32_t>, double) const override { return seeded_noise(seed, {7}); }
 
   Result<std::variant<Trained, Dropped>> train(const ProfileTask& task, const ProfileWork& wanted) override {
     work.push_back(wanted);

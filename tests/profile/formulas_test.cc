@@ -20,7 +20,7 @@ TEST(NoisyCounts, HaveTheMeanAndVarianceOfLaplace) {
   double squares = 0;
   constexpr int kClients = 20000;
   for (std::uint32_t k = 0; k < kClients; ++k) {
-    Stream stream = noise_stream(1, ClientId{k});
+    const NoiseDraws stream = seeded_noise(1, ClientId{k});
     const Counts noisy = noisy_counts(counts, epsilon, stream);
     for (std::size_t c = 0; c < counts.size(); ++c) {
       const double noise = double{1.0 * noisy[c]} - counts[c];
@@ -40,8 +40,8 @@ TEST(NoisyCounts, OneSampleChangesNoOutcomeByMoreThanEpsilon) {
   std::vector<int> with(40);
   std::vector<int> without(40);
   for (std::uint32_t k = 0; k < kClients; ++k) {
-    Stream a = noise_stream(2, ClientId{k});
-    Stream b = noise_stream(3, ClientId{k});
+    const NoiseDraws a = seeded_noise(2, ClientId{k});
+    const NoiseDraws b = seeded_noise(3, ClientId{k});
     ++with[std::min(39u, noisy_counts(Counts{21}, epsilon, a)[0])];
     ++without[std::min(39u, noisy_counts(Counts{20}, epsilon, b)[0])];
   }
@@ -53,9 +53,9 @@ TEST(NoisyCounts, OneSampleChangesNoOutcomeByMoreThanEpsilon) {
 
 TEST(NoisyCounts, RepeatForAClientAndDifferBetweenClients) {
   const Counts counts{10, 20, 30, 40};
-  Stream a = noise_stream(1, ClientId{4});
-  Stream again = noise_stream(1, ClientId{4});
-  Stream other = noise_stream(1, ClientId{5});
+  const NoiseDraws a = seeded_noise(1, ClientId{4});
+  const NoiseDraws again = seeded_noise(1, ClientId{4});
+  const NoiseDraws other = seeded_noise(1, ClientId{5});
   const Counts noisy = noisy_counts(counts, 0.2, a);
   EXPECT_EQ(noisy, noisy_counts(counts, 0.2, again));
   EXPECT_NE(noisy, noisy_counts(counts, 0.2, other));
@@ -65,12 +65,12 @@ TEST(NoisyCounts, RepeatForAClientAndDifferBetweenClients) {
 TEST(NoisyCounts, StayUsableUnderAnyNoise) {
   for (const double epsilon : {1e-300, 1e-6, 0.1, 1e6}) {
     for (std::uint32_t k = 0; k < 300; ++k) {
-      Stream stream = noise_stream(1, ClientId{k});
+      const NoiseDraws stream = seeded_noise(1, ClientId{k});
       const Counts noisy = noisy_counts(Counts{0, 1, 0}, epsilon, stream);
       EXPECT_GT(std::accumulate(noisy.begin(), noisy.end(), std::uint64_t{0}), 0u) << epsilon;
     }
   }
-  Stream stream = noise_stream(1, ClientId{0});
+  const NoiseDraws stream = seeded_noise(1, ClientId{0});
   EXPECT_EQ(noisy_counts(Counts{3, 0, 7}, 1e6, stream), (Counts{3, 0, 7}));
 }
 

@@ -56,7 +56,6 @@ TEST(ToldSamples, WhatTellsIsRefusedWithTheReason) {
       {{"aggregation.global=unbiased", "plan.sample-groups=2"},
        "aggregation.global: \"unbiased\"",
        "everybody's samples"},
-      {{"local.adapt-epochs=4"}, "local.adapt-epochs: 4", "decided by its samples"},
       {{"evaluation.on=clients"}, "evaluation.on: \"clients\"", "test samples"},
       {{"evaluation.on=both"}, "evaluation.on: \"both\"", "test samples"},
       {{"local.personal=head"}, "evaluation.on: \"auto\"", "only clients can score"},

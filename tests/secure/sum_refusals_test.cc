@@ -250,6 +250,33 @@ TEST(Refusals, MembersThatCheatAreDropped) {
   EXPECT_EQ(faults(SumPhase::kOpening, [](SumMessage& message) { message.clear(); }), 1u);
 }
 
+// Signed by their owner, and of no use to anybody: who gives them is left out, not everybody who would refuse them.
+TEST(Refusals, KeysThatOthersWouldRefuseCostTheirOwnerOnly) {
+  using Change = std::function<void(MemberKeys&, const MemberKeys& other)>;
+  for (const Change& change :
+       {Change([](MemberKeys&keys, const MemberKeys&) { keys.mask_key = keys.cipher_key; }),
+        Change([](MemberKeys&keys, const MemberKeys&) { keys.cipher_key = {}; }),
+        Change([](MemberKeys&keys, const MemberKeys&other) { keys.mask_key = other.mask_key; })}) {
+    const SumTerms terms = terms_of(7, 3);
+    SumRun run(terms);
+    std::optional<MemberKeys> first;
+    const Status status = run.run({}, {}, [&](SumPhase at, ClientId client, SumMessage message) {
+      if (at != SumPhase::kKeys) return std::optional(std::move(message));
+      MemberKeys keys = *unpack_keys(message);
+      if (client == kSecond) {
+        change(keys, first.value_or(keys));
+        keys.signature = *SimulatedSigner(1, kSecond).sign(keys_text(digest_of(terms), keys));
+      }
+      first = keys;
+      return std::optional(pack(keys));
+    });
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(run.server_.lost_in(kSecond), SumPhase::kKeys);
+    EXPECT_EQ(run.server_.summed().size(), 6u);
+    EXPECT_EQ(run.server_.sum(), run.plain_sum(run.server_.summed()));
+  }
+}
+
 // However little it is changed, and whichever secret it is of.
 TEST(Refusals, AWrongShareAbandonsTheSumInsteadOfSpoilingIt) {
   for (const bool of_the_gone : {false, true}) {

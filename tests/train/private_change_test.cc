@@ -144,5 +144,28 @@ TEST(PrivateChange, DrawsTheDiscreteGaussian) {
   }
 }
 
+// Nothing is learnt by asking again, nor by asking for another epsilon.
+TEST(CountNoise, IsAFunctionOfKeyClientCountsAndEpsilon) {
+  const std::vector<std::uint32_t> counts{40, 0, 17};
+  NoiseKey key;
+  std::ranges::fill(std::span(key.bytes.data(), SecretKey::size()), std::uint8_t{5});
+  NoiseKey another = key;
+  another.bytes.data()[3] ^= 1;
+  const auto drawn = [&](const NoiseKey& by, ClientId client, const std::vector<std::uint32_t>& of, double epsilon) {
+    const NoiseDraws draws = secret_count_noise(by, client, of, epsilon);
+    return std::pair(draws.uniform(), draws.uniform());
+  };
+  const auto usual = drawn(key, {3}, counts, 0.5);
+  EXPECT_EQ(drawn(key, {3}, counts, 0.5), usual);
+  EXPECT_NE(drawn(another, {3}, counts, 0.5), usual);
+  EXPECT_NE(drawn(key, {4}, counts, 0.5), usual);
+  EXPECT_NE(drawn(key, {3}, {40, 1, 17}, 0.5), usual);
+  EXPECT_NE(drawn(key, {3}, counts, 0.25), usual);
+  const NoiseDraws draws = secret_count_noise(key, {3}, counts, 0.5);
+  std::uint32_t heads = 0;
+  for (std::uint32_t i = 0; i < 10'000; ++i) heads += draws.coin() ? 1 : 0;
+  EXPECT_NEAR(heads, 5000, 250);
+}
+
 }  // namespace
 }  // namespace muster

@@ -170,6 +170,24 @@ TEST(SecureParallel, HidesHowManySamplesAMemberHas) {
   }
 }
 
+// Who is lost in one of a group's sums and back in the next is counted once, and the others are not counted anew.
+TEST(SecureParallel, SharesOfSeveralSumsAddUp) {
+  SummedClients clients;
+  const std::vector<ClientId> ids{{0}, {1}, {2}, {5}};
+  for (const std::uint32_t lost_in : {0u, 1u}) {
+    const auto link = make_in_process_link(clients.solver, *clients.kind, {}, false, kSumSeed);
+    std::uint32_t sums = 0;
+    TalkingLink talking(*link, [&](ClientId client, LocalUpdate& update) {
+      if (client == ClientId{5} && sums++ == lost_in) update.samples = 1;  // which is not usable
+    });
+    const auto update = summing(2, {.samples = "hidden"})
+                            ->train({.round = 1, .models = {kSumStart}}, {.group = {2}, .members = ids}, talking, {});
+    ASSERT_TRUE(update.ok());
+    EXPECT_EQ(update->secure.abandoned, 0u);
+    EXPECT_EQ(update->samples, 2u + 4 + 6 + 12) << lost_in;
+  }
+}
+
 // What members count of their samples is no part of what noise is added to.
 TEST(SecureParallel, HidesSamplesOfPrivateSums) {
   SummedClients clients;
