@@ -224,12 +224,12 @@ std::optional<StoredClient> parse_client(std::string_view line) {
   if (!client) return std::nullopt;
   return StoredClient{.client = *client,
                       .name = cells[1],
-                      .samples = number<std::uint64_t>(cells[2]).value_or(0),
+                      .samples = number<std::uint64_t>(cells[2]),
                       .group = number<std::uint32_t>(cells[3]),
                       .trained = number<std::uint32_t>(cells[4]).value_or(0),
                       .dropped = number<std::uint32_t>(cells[5]).value_or(0),
                       .accuracy = number<double>(cells[6]),
-                      .test_samples = number<std::uint64_t>(cells[7]).value_or(0)};
+                      .test_samples = number<std::uint64_t>(cells[7])};
 }
 
 std::optional<SummaryFigures> read_summary_figures(const std::filesystem::path& file) {

@@ -52,15 +52,6 @@ struct KnownRun {
   ReadSoFar groups;
 };
 
-template <typename T>
-void bind_optional(SQLite::Statement& statement, int index, const std::optional<T>& value) {
-  if (value) {
-    statement.bind(index, *value);
-  } else {
-    statement.bind(index);
-  }
-}
-
 // Binds the values in order, from the first on.
 class Binder {
  public:
@@ -72,7 +63,8 @@ class Binder {
   Binder& operator<<(const std::string& value) { return statement_.bind(++index_, value), *this; }
   template <typename T>
   Binder& operator<<(const std::optional<T>& value) {
-    return bind_optional(statement_, ++index_, value), *this;
+    if (value) return *this << *value;
+    return statement_.bind(++index_), *this;  // NULL
   }
   void run() {
     statement_.exec();

@@ -97,12 +97,12 @@ struct StoredGrouping {
 struct StoredClient {
   std::uint32_t client = 0;
   std::string name;
-  std::uint64_t samples = 0;
+  std::optional<std::uint64_t> samples;  // not where secure sums hide them
   std::optional<std::uint32_t> group;
   std::uint32_t trained = 0;
   std::uint32_t dropped = 0;
   std::optional<double> accuracy;
-  std::uint64_t test_samples = 0;
+  std::optional<std::uint64_t> test_samples;  // likewise
 };
 
 // Runs of more clients keep these in clients.csv alone.

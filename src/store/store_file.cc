@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 constexpr int kApplication = 0x4d757374;  // "Must", in the header of the file
-constexpr int kVersion = 1;               // of the tables
+constexpr int kVersion = 2;               // of the tables
 constexpr int kPatienceMs = 5000;         // with other processes that write
 
 constexpr const char* kTables = R"sql(
@@ -96,12 +96,12 @@ CREATE TABLE client (
   run INTEGER NOT NULL,
   client INTEGER NOT NULL,
   name TEXT NOT NULL,
-  samples INTEGER NOT NULL,
+  samples INTEGER,
   grp INTEGER,
   trained INTEGER NOT NULL,
   dropped INTEGER NOT NULL,
   accuracy REAL,
-  test_samples INTEGER NOT NULL,
+  test_samples INTEGER,
   PRIMARY KEY (run, client)
 ) WITHOUT ROWID;
 CREATE TABLE tag (

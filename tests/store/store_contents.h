@@ -38,9 +38,9 @@ inline std::string store_contents(const Store& store) {
     }
     const auto clients = *store.clients(run.id);
     for (const StoredClient& c : clients) {
-      text += fmt::format("client {} {} {} {} {} {} {} {}\n", c.client, c.name, c.samples,
+      text += fmt::format("client {} {} {} {} {} {} {} {}\n", c.client, c.name, c.samples.value_or(0),
                           c.group ? static_cast<int>(*c.group) : -1, c.trained, c.dropped, c.accuracy.value_or(-1),
-                          c.test_samples);
+                          c.test_samples.value_or(0));
     }
   }
   return text;

@@ -167,11 +167,15 @@ TEST_F(StoreFollow, NamesOfClientsMayHoldAnything) {
   make_run("a", 1);
   write("a", "clients.csv",
         "client,name,samples,group,trained,dropped,accuracy,test_samples\n"
-        "0,\"one, \"\"two\"\"\nthree\",10,,1,2,0.5,4\n1,<img src=x>,11,3,0,0,,5\n");
+        "0,\"one, \"\"two\"\"\nthree\",10,,1,2,0.5,4\n1,<img src=x>,,3,0,0,,\n");
   const Store store = opened();
   const std::vector<StoredClient> clients = *store.clients("a");
   ASSERT_THAT(clients, SizeIs(2));
   EXPECT_EQ(clients[0].name, "one, \"two\"\nthree");
+  EXPECT_EQ(clients[0].samples, 10u);
+  EXPECT_EQ(clients[0].test_samples, 4u);
+  EXPECT_EQ(clients[1].samples, std::nullopt) << "hidden";
+  EXPECT_EQ(clients[1].test_samples, std::nullopt);
   EXPECT_EQ(clients[0].group, std::nullopt);
   EXPECT_EQ(clients[0].accuracy, 0.5);
   EXPECT_EQ(clients[1].name, "<img src=x>");
