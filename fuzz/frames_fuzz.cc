@@ -210,7 +210,7 @@ void dialled(std::string_view input, bool edge) {
             clients.sum({SumPhase::kInput, 0, said, {.client = {7}, .round = 1, .model = sent}}, now);
         if (const auto* const summed = std::get_if<SumAnswer>(&answer.reply)) {
           MUSTER_CHECK(summed->message.size() <= kMostValues * sizeof(float), "{} bytes", summed->message.size());
-          bounded(summed->update.model);
+          if (summed->update) bounded(summed->update->model);
         }
       },
       [&] { feed(*user, input, [] {}); }};

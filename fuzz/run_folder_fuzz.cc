@@ -30,11 +30,7 @@ std::filesystem::path scratch_folder() {
 FolderContent interrupted_run(const NamedSettings& composition) {
   Recipe recipe;
   recipe.name = "small";
-  const std::vector<std::string> tiny{
-      "data.source=synthetic",   "data.clients=12",       "data.samples-min=20", "data.samples-max=40",
-      "data.test-fraction=0.2",  "model.name=softmax",    "local.batch-size=16", "rounds=4",
-      "local.learning-rate=0.1", "plan.sample-clients=5", "checkpoint-every=1"};
-  for (const auto* const settings : {&tiny, &composition.settings}) {
+  for (const auto* const settings : {&kTiny, &composition.settings}) {
     for (const std::string& setting : *settings) {
       const Status status = apply_setting(recipe, setting);
       MUSTER_CHECK(status.ok(), "{}: {}", composition.name, status.error().message);

@@ -25,6 +25,12 @@
 
 namespace muster {
 
+// A run of a few milliseconds that every composition (compositions.h) can be put on.
+inline const std::vector<std::string> kTiny{"data.source=synthetic",   "data.clients=12",        "data.samples-min=20",
+                                            "data.samples-max=40",     "data.test-fraction=0.2", "model.name=mlp",
+                                            "model.hidden=[8]",        "local.batch-size=16",    "rounds=4",
+                                            "local.learning-rate=0.1", "plan.sample-clients=5",  "checkpoint-every=1"};
+
 // Path below the folder -> content.
 using FolderContent = std::map<std::string, std::string>;
 

@@ -11,11 +11,6 @@
 namespace muster {
 namespace {
 
-const Settings kTiny{"data.source=synthetic",   "data.clients=12",        "data.samples-min=20",
-                     "data.samples-max=40",     "data.test-fraction=0.2", "model.name=mlp",
-                     "model.hidden=[8]",        "local.batch-size=16",    "rounds=4",
-                     "local.learning-rate=0.1", "plan.sample-clients=5",  "checkpoint-every=1"};
-
 constexpr std::uint32_t kInputs = 16;
 
 class HostileFolderTest : public SimulationTest {
