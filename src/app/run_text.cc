@@ -82,6 +82,13 @@ std::string sites_line(const SiteFigures& sites, const AccuracySpread& spread) {
                      percent(spread.worst), worst, percent(spread.p10), percent(spread.p50), percent(spread.p90));
 }
 
+// A sum of which too few members are left leaves its group's model as it was.
+std::string sums_line(const RunSummary& s) {
+  if (s.sums_abandoned == 0) return fmt::format("{}, none abandoned", counted(s.sums, "sum"));
+  return fmt::format("{} of {} abandoned: too few members were left to open them", s.sums_abandoned,
+                     counted(s.sums, "sum"));
+}
+
 // How the final models do from client to client, and from class to class.
 void print_figures(const RunSummary& s) {
   if (s.kept_round > 0 && s.kept_round < s.rounds) {
@@ -132,6 +139,7 @@ void print_summary(const RunSummary& s) {
   if (s.epsilon) {
     print_field("privacy", fmt::format("epsilon {:.3f} at delta {:g}, of each client", *s.epsilon, s.delta));
   }
+  if (s.sums > 0) print_field("secure", sums_line(s));
   if (s.attack) {
     print_field("attack",
                 fmt::format("{} by {}: {}", s.attack->kind, counted(s.attack->clients.size(), "client"),

@@ -25,6 +25,9 @@ std::string shown(const RoundRecord& record) {
     text += fmt::format("  {} of {} groups", record.groups, record.groups_formed);
     if (record.models > 1) text += fmt::format(", {} models", record.models);
   }
+  if (record.secure && record.secure->abandoned > 0) {
+    text += fmt::format("  {} of {} sums abandoned", record.secure->abandoned, record.secure->sums);
+  }
   if (record.idle > 0) text += fmt::format("  {} idle", record.idle);
   return text;
 }

@@ -30,6 +30,10 @@ void RunState::add_training(const RoundRecord& record) {
   totals.links.client_server += record.links.client_server;
   totals.links.relay += record.links.relay;
   totals.links.edge_cloud += record.links.edge_cloud;
+  if (record.secure) {
+    totals.sums += record.secure->sums;
+    totals.sums_abandoned += record.secure->abandoned;
+  }
   const bool all_broken =
       record.participants == 0 && !record.dropped.empty() &&
       std::ranges::all_of(record.dropped, [](const Dropped& d) { return d.reason == DropReason::kNonFinite; });

@@ -214,6 +214,7 @@ std::string to_json(const RunSummary& s) {
       {"sites", to_json(s.sites)},
       {"metrics", s.metrics ? to_json(*s.metrics) : Json(nullptr)}};
   if (s.epsilon) json["privacy"] = {{"epsilon", json_number(s.epsilon)}, {"delta", json_number(s.delta)}};
+  if (s.sums > 0) json["secure"] = {{"sums", s.sums}, {"abandoned", s.sums_abandoned}};
   if (s.attack) {
     Json clients = Json::array();
     for (const ClientId client : s.attack->clients) clients.push_back(client.value);

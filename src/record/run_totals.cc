@@ -72,6 +72,10 @@ void RunTotals::save(Checkpoint& checkpoint) const {
   put(checkpoint, "bytes-relay", links.relay);
   put(checkpoint, "bytes-edge-cloud", links.edge_cloud);
   put(checkpoint, "samples-trained", samples_trained);
+  if (sums > 0) {
+    put(checkpoint, "sums", sums);
+    put(checkpoint, "sums-abandoned", sums_abandoned);
+  }
   put(checkpoint, "wall-s", wall_s);
   put(checkpoint, "setup-s", setup_s);
   put(checkpoint, "profile-s", profile_s);
@@ -96,6 +100,11 @@ Status RunTotals::restore(const Checkpoint& checkpoint) {
   MUSTER_TRY(get(checkpoint, "bytes-relay", links.relay));
   MUSTER_TRY(get(checkpoint, "bytes-edge-cloud", links.edge_cloud));
   MUSTER_TRY(get(checkpoint, "samples-trained", samples_trained));
+  sums = sums_abandoned = 0;
+  if (checkpoint.has(section("sums")) || checkpoint.has(section("sums-abandoned"))) {
+    MUSTER_TRY(get(checkpoint, "sums", sums));
+    MUSTER_TRY(get(checkpoint, "sums-abandoned", sums_abandoned));
+  }
   MUSTER_TRY(get(checkpoint, "wall-s", wall_s));
   MUSTER_TRY(get(checkpoint, "setup-s", setup_s));
   MUSTER_TRY(get(checkpoint, "profile-s", profile_s));

@@ -22,6 +22,8 @@ struct RunTotals {
   std::uint64_t bytes_down = 0;
   LinkBytes links;
   std::uint64_t samples_trained = 0;
+  std::uint64_t sums = 0;            // secure ones, begun
+  std::uint64_t sums_abandoned = 0;  // of them
   double wall_s = 0;   // all of the run, of which
   double setup_s = 0;  // before the first round: reading data, checking, resuming
   double profile_s = 0;

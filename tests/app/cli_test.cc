@@ -186,6 +186,21 @@ TEST_F(Cli, GroupsAndFoundClustersAreInTheLastLines) {
   EXPECT_THAT(found.out, AllOf(HasSubstr("  clusters   2 formed in round 3: "), HasSubstr(" of 20 clients right\n")));
 }
 
+TEST_F(Cli, AbandonedSumsAreSaidInEveryRoundAndAtTheEnd) {
+  const auto summed = [&](const char* drop) {
+    Words words = small_run({"--rounds", "2", "--set", "grouping.method=random", "--set", "grouping.size=5", "--set",
+                             "aggregation.in-group=secure-sum", "--set", "plan.sample-clients=1.0", "--set", drop});
+    std::erase(words, "--quiet");
+    return muster(words);
+  };
+  const Finished all = summed("faults.drop=0.0");
+  EXPECT_THAT(all.out, HasSubstr("secure     8 sums, none abandoned\n")) << all.err;
+  EXPECT_THAT(all.err, Not(HasSubstr("abandoned")));
+  const Finished few = summed("faults.drop=0.99");
+  EXPECT_THAT(few.out, HasSubstr("secure     8 of 8 sums abandoned: too few members")) << few.err;
+  EXPECT_THAT(few.err, AllOf(HasSubstr("round 1/2"), HasSubstr("4 of 4 sums abandoned")));
+}
+
 TEST_F(Cli, ARunThatDivergesSaysWhatToTry) {
   Words words = small_run({"--rounds", "9", "--json", "--set", "local.learning-rate=1e38"});
   std::erase(words, "--quiet");

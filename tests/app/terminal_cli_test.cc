@@ -206,6 +206,7 @@ TEST_F(TerminalCli, TheFinalTableIsAsWideAsATerminal) {
                           {"autocfl"},
                           {"fedavg-uniform", "--set", "dp.clip=1.0", "--set", "dp.noise-multiplier=1.0"},
                           {"fedavg", "--set", "attack.kind=sign-flip", "--set", "attack.clients=0.2"},
+                          {"group-fel-private", "--set", "faults.drop=0.5"},
                           {"scaffold", "--set", "target-accuracy=0.99", "--seed", "9223372036854775807"},
                           {"fedgsp", "--dry-run"}}) {
     Words words{"run"};

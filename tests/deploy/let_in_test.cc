@@ -61,7 +61,8 @@ class LetIn : public testing::Test {
     return {.authority = slurped("ca.crt"), .certificate = slurped("own.crt"), .key = slurped("own.key")};
   }
 
-  // What a process with these credentials that speaks for the clients is told: "" if it is let in.
+  // What a process with these credentials that speaks for the clients is told: "" if it is let in. A refusal of
+  // its clients ends its patience at once, one of its certificate does not.
   std::string outcome(const NetCredentials& credentials, std::vector<ClientRange> ranges, double patience_s = 0.3) {
     ClientRunOptions options;
     options.clients = std::move(ranges);
@@ -122,7 +123,7 @@ TEST_F(LetIn, AClientOfThisAuthority) {
 
 TEST_F(LetIn, NotForClientsThatItsCertificateDoesNotName) {
   const auto own = issue({.role = Role::kClient, .name = "sim", .clients = {{0, 3}}});
-  EXPECT_NE(outcome(read(own), {{2, 5}}).find("does not speak for client 4"), std::string::npos);
+  EXPECT_NE(outcome(read(own), {{2, 5}}, 10).find("does not speak for client 4"), std::string::npos);
 }
 
 TEST_F(LetIn, NotOneOfAnotherAuthority) {
@@ -150,7 +151,7 @@ TEST_F(LetIn, NotOneThatWasRevoked) {
     auto authority = Authority::open(pki(), utc_now());
     ASSERT_TRUE(authority.ok() && authority->revoke("sim", utc_now()).ok());
   }
-  EXPECT_NE(outcome(read(own), {{0, 3}}).find("revoked"), std::string::npos);
+  EXPECT_NE(outcome(read(own), {{0, 3}}, 2).find("revoked"), std::string::npos);
   EXPECT_NE(said().find("revoked"), std::string::npos) << "on both sides";
 }
 

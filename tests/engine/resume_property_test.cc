@@ -88,6 +88,8 @@ TEST_P(ResumeProperty, RecordsAddUp) {
   std::map<std::uint32_t, std::uint32_t> trained;
   std::map<std::uint32_t, std::uint32_t> dropped;
   std::uint64_t bytes_up = 0;
+  std::uint64_t sums = 0;
+  std::uint64_t abandoned = 0;
   std::optional<double> best;
   std::uint32_t participants = 0;
   for (const Json& round : records.rounds) {
@@ -99,8 +101,13 @@ TEST_P(ResumeProperty, RecordsAddUp) {
     EXPECT_LE(round["participants"].get<std::uint32_t>() + gone.size(), one->clients) << round;
     participants += round["participants"].get<std::uint32_t>();
     bytes_up += round["bytes_up"].get<std::uint64_t>();
+    if (!round.contains("secure")) continue;
+    sums += round["secure"]["sums"].get<std::uint64_t>();
+    abandoned += round["secure"]["abandoned"].get<std::uint64_t>();
   }
   EXPECT_EQ(bytes_up, one->bytes_up);
+  EXPECT_EQ(sums, one->sums);
+  EXPECT_EQ(abandoned, one->sums_abandoned);
   std::istringstream table(records.clients);
   std::string line;
   std::getline(table, line);

@@ -19,6 +19,8 @@ RunTotals different_numbers() {
           .bytes_down = 4,
           .links = {.client_server = 5, .relay = 6, .edge_cloud = 7},
           .samples_trained = 8,
+          .sums = 15,
+          .sums_abandoned = 16,
           .wall_s = 9,
           .setup_s = 13,
           .profile_s = 14,
@@ -50,6 +52,8 @@ TEST(RunTotals, ComeBackAsTheyWere) {
   EXPECT_EQ(back.links.relay, 6u);
   EXPECT_EQ(back.links.edge_cloud, 7u);
   EXPECT_EQ(back.samples_trained, 8u);
+  EXPECT_EQ(back.sums, 15u);
+  EXPECT_EQ(back.sums_abandoned, 16u);
   EXPECT_EQ(back.wall_s, 9);
   EXPECT_EQ(back.train_s, 10);
   EXPECT_EQ(back.eval_s, 11);
@@ -66,7 +70,7 @@ TEST(RunTotals, AreSavedByName) {
   EXPECT_EQ(*checkpoint.get_uint64("total.best-round"), 3u);
   EXPECT_EQ(*checkpoint.get_doubles("total.compute-s"), std::vector<double>{1});
   EXPECT_EQ(*checkpoint.get_doubles("total.accuracy-best"), std::vector<double>{0.75});
-  EXPECT_EQ(checkpoint.sections.size(), 20u);
+  EXPECT_EQ(checkpoint.sections.size(), 22u);
 }
 
 TEST(RunTotals, WhatIsNotKnownStaysUnknown) {
@@ -74,6 +78,8 @@ TEST(RunTotals, WhatIsNotKnownStaysUnknown) {
   ASSERT_TRUE(back.restore(saved({})));
   EXPECT_FALSE(back.accuracy_last || back.accuracy_best || back.loss_last || back.target_round);
   EXPECT_EQ(back.best_round, 0u);
+  EXPECT_EQ(back.sums, 0u);
+  EXPECT_EQ(back.sums_abandoned, 0u);
 }
 
 TEST(RunTotals, ALossThatIsNotFiniteIsARunThatDiverged) {
