@@ -81,10 +81,8 @@ class DialledStream final : public grpc::ClientBidiReactor<v1::Frame, v1::Frame>
     frame_ = {};
     StartRead(&frame_);
   }
-  void OnWriteDone(bool ok) override {
-    if (ok) return channel_->wrote();
-    context_.TryCancel();
-  }
+  // One that failed is followed by the stream's status, which tells why: to cancel here could come before it.
+  void OnWriteDone(bool ok) override { ok ? channel_->wrote() : channel_->broke(); }
   void OnDone(const grpc::Status& status) override {
     channel_->detach();
     retired().add(std::move(stub_));
