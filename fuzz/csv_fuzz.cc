@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.missing = std::array{MissingCells::kError, MissingCells::kMean, MissingCells::kDrop}[data[0] % 3];
   if (data[0] & 0x04) options.categorical = {"a"};
   if (data[0] & 0x08) options.drop = {"b"};
-  if (data[0] & 0x10) options.dialect.delimiter = ";";
+  if (data[0] & 0x10) options.dialect.delimiter = std::string(1, ';');
   if (data[0] & 0x20) options.features = {"a"};
   auto parsed = parse_csv(text, options);
   if (!parsed) return 0;
