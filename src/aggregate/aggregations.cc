@@ -10,6 +10,7 @@
 #include "aggregate/merge_rule.h"
 #include "base/catalogue_version.h"
 #include "base/names.h"
+#include "solver/objective.h"
 
 namespace muster {
 namespace {
@@ -193,6 +194,13 @@ Status check_pairing(const std::string& global, const std::string& objective) {
         global, objective, fmt::join(servers, " or "));
   }
   return {};
+}
+
+bool takes_payload(const std::string& global) {
+  const AggregationEntry* const entry = find_aggregation(global);
+  if (!entry || entry->pairs_with.empty()) return false;
+  const Result<std::unique_ptr<Objective>> objective = make_objective({.name = entry->pairs_with});
+  return objective.ok() && (*objective)->has_payload();
 }
 
 bool corrects_draw(const std::string& global) {

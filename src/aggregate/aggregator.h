@@ -179,6 +179,9 @@ Status add_aggregation(AggregationEntry entry, AggregatorFactory factory);
 // FedDyn), and those servers need their objective.
 [[nodiscard]] Status check_pairing(const std::string& global, const std::string& objective);
 
+// Whether its clients send more than models: the objective that it is made for does.
+[[nodiscard]] bool takes_payload(const std::string& global);
+
 // Fails for unknown names, and for choices that keep more than one model: nothing merges those.
 [[nodiscard]] Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregationOptions& options,
                                                                   const AggregatorSizes& sizes);

@@ -9,6 +9,7 @@
 #include "deploy/sealed_chains.h"
 #include "engine/simulated_federation.h"
 #include "secure/key_agreement.h"
+#include "train/change_words.h"
 
 namespace muster {
 namespace {
@@ -177,7 +178,9 @@ class ClientWorkplace final : public Workplace {
   // What a member is asked to do that its terms do not say, or null. All members do the same: a server that has them
   // train more or less, each as it likes, could have all but one train nothing, and the sum would be that one's.
   [[nodiscard]] static const char* differs(const TrainTask& task, const SumTerms& terms) {
-    if (digest_of(std::as_bytes(task.model)) != terms.model) return "it sends another model than the one in its terms";
+    if (digest_of_start(task.model, task.broadcast) != terms.model) {
+      return "it sends another model than the one in its terms";
+    }
     if (task.round != terms.round || task.part != terms.part) return "it asks for another round than its terms do";
     if (task.epochs) return "it tells this client how long to train";
     return nullptr;
@@ -209,8 +212,8 @@ class ClientWorkplace final : public Workplace {
     out.put(ask.task.round);
     out.put(ask.task.part);
     out.put_list(std::span<const std::byte>(ask.message));
-    const PublicBytes model = digest_of(std::as_bytes(ask.task.model));
-    out.put_list(std::span<const std::uint8_t>(model));
+    const PublicBytes start = digest_of_start(ask.task.model, ask.task.broadcast);
+    out.put_list(std::span<const std::uint8_t>(start));
     return digest_of(std::move(out).finish().words);
   }
 

@@ -234,9 +234,11 @@ Result<WireRun> next_incarnation(const Recipe& recipe, const Federation& federat
   }
   if (sums_securely(recipe)) {
     constexpr std::uint32_t kWidest = 64;
-    const std::size_t longest =
-        most_answer_bytes(summed_words(recipe.training.secure, federation.network().size()),
-                          recipe.training.secure.bits.value_or(kWidest), std::min(roster.clients(), kMostSumMembers));
+    const Network& network = federation.network();
+    const SumLayout layout = layout_of_change(recipe.training.secure, network.size(),
+                                              takes_payload(recipe.aggregation.global) ? network.parameters() : 0);
+    const std::size_t longest = most_answer_bytes(layout.words(), recipe.training.secure.bits.value_or(kWidest),
+                                                  std::min(roster.clients(), kMostSumMembers));
     run.most_values = std::max<std::uint64_t>(run.most_values, longest / sizeof(float) + 1);
   }
   if (relays_sealed(recipe)) run.most_values += kSealedExtraValues;

@@ -369,11 +369,6 @@ Status check_nothing_looks(const Recipe& r, const std::string& hides) {
   if (r.evaluation.discrepancy) {
     return hidden("evaluation.discrepancy", "true", "it measures every model that was sent", "false");
   }
-  const AggregationEntry* const global = find_aggregation(r.aggregation.global);
-  if (global && !global->pairs_with.empty()) {
-    return hidden("local.objective", quoted(r.local.objective.name),
-                  "clients send more than models, which it does not hide", "plain | prox");
-  }
   return {};
 }
 
@@ -396,7 +391,15 @@ Status check_hidden_samples(const Recipe& r) {
 
 // Can the members of a group be summed securely?
 Status check_secure(const Recipe& r) {
-  if (relays_sealed(r)) return check_nothing_looks(r, "training.relay = \"sealed\"");
+  if (relays_sealed(r)) {
+    if (takes_payload(r.aggregation.global)) {
+      return usage_error(
+          "local.objective: \"{}\" does not go with training.relay = \"sealed\": clients send more than models, which "
+          "it does not hide; want plain | prox | dynamic",
+          r.local.objective.name);
+    }
+    return check_nothing_looks(r, "training.relay = \"sealed\"");
+  }
   if (!sums_securely(r)) return {};
   const SecureOptions& secure = r.training.secure;
   if (secure.neighbours % 2 != 0) return usage_error("secure.neighbours: {}, want an even number", secure.neighbours);

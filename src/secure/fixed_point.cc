@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/finite.h"
+
 namespace muster {
 namespace {
 
@@ -19,6 +21,11 @@ std::optional<std::uint32_t> finest(std::uint32_t bits, std::uint32_t members, s
     if (!overflows(bits, fraction_bits, members, most_weight)) return fraction_bits;
   }
   return std::nullopt;
+}
+
+// Of a value that no weight makes larger: any format has room for one of weight 1.
+std::uint32_t unweighted_fraction_bits(std::uint32_t bits, std::uint32_t members) {
+  return finest(bits, members, 1).value_or(kCoarsest);
 }
 
 template <typename Word>
@@ -62,9 +69,7 @@ Result<Words> encode_input(const FixedPoint& format, std::span<const float> weig
   if (weight == 0 || weight > format.most_weight) {
     return failure("a weight of {}, want 1 to {}", weight, format.most_weight);
   }
-  if (!std::ranges::all_of(weighted, [](float value) { return std::isfinite(value); })) {
-    return failure("a value that is not finite");
-  }
+  if (!all_finite(weighted)) return failure("a value that is not finite");
   Words words = zero_words(format.bits, weighted.size() + 1);
   const double scale = std::ldexp(1.0, static_cast<int>(format.fraction_bits));
   std::visit(
@@ -92,16 +97,36 @@ Status add_counts(std::span<const std::uint64_t> counts, std::uint32_t members, 
   return {};
 }
 
-Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, std::size_t weighted, std::uint32_t members) {
-  MUSTER_CHECK(weighted < count_of(sum), "{} of {}", weighted, count_of(sum));
+Status add_values(std::span<const float> values, std::uint32_t members, Words& words) {
+  if (!all_finite(values)) return failure("a value that is not finite");
+  const double scale = std::ldexp(1.0, static_cast<int>(unweighted_fraction_bits(bits_of(words), members)));
+  std::visit(
+      [&](auto& out) {
+        using Word = typename std::remove_reference_t<decltype(out)>::value_type;
+        for (const float value : values) out.push_back(quantised<Word>(value, scale, 1));
+      },
+      words);
+  return {};
+}
+
+Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, const SumLayout& layout,
+                              std::uint32_t members) {
+  MUSTER_CHECK(layout.words() == count_of(sum), "{} of {}", layout.words(), count_of(sum));
   DecodedSum decoded;
   const double step = std::ldexp(1.0, -static_cast<int>(format.fraction_bits));
+  const double fine_step = std::ldexp(1.0, -static_cast<int>(unweighted_fraction_bits(format.bits, members)));
   std::visit(
       [&](const auto& values) {
-        decoded.weight = values[weighted];
+        const auto* in = values.data();
+        decoded.weight = values[layout.weighted];
         const double per_weight = static_cast<double>(decoded.weight);
-        for (std::size_t i = 0; i < weighted; ++i) decoded.mean.push_back(as_number(values[i]) * step / per_weight);
-        decoded.counts.assign(values.begin() + static_cast<std::ptrdiff_t>(weighted) + 1, values.end());
+        for (; decoded.mean.size() < layout.weighted; ++in) {
+          decoded.mean.push_back(as_number(*in) * step / per_weight);
+        }
+        ++in;
+        decoded.counts.assign(in, in + layout.counts);
+        in += layout.counts;
+        for (; decoded.values.size() < layout.values; ++in) decoded.values.push_back(as_number(*in) * fine_step);
       },
       sum);
   if (decoded.weight == 0 || decoded.weight > format.most_weight * members) {

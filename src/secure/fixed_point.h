@@ -1,6 +1,6 @@
 // FixedPoint: how numbers become integers that may be summed without anybody seeing them. A member's vector is its
-// values times its weight, the weight itself, and whole numbers that it counts; the sum of such vectors of all members
-// stays below half of 2^bits, whatever they hold.
+// values times its weight, the weight itself, whole numbers that it counts, and values that count once whatever its
+// weight; the sum of such vectors of all members stays below half of 2^bits, whatever they hold.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,26 @@ inline constexpr std::uint32_t kCoarsest = 8;              // fraction bits with
                                          std::uint64_t weight);
 // And what it counts. Fails if so many members that count as much could overflow.
 [[nodiscard]] Status add_counts(std::span<const std::uint64_t> counts, std::uint32_t members, Words& words);
+// And values without a weight, as fine as so many members leave room for. Fails if one is not finite.
+[[nodiscard]] Status add_values(std::span<const float> values, std::uint32_t members, Words& words);
+
+// What the words of a member's vector are, in this order.
+struct SumLayout {
+  std::size_t weighted = 0;  // values; their weight follows
+  std::size_t counts = 0;
+  std::size_t values = 0;  // without a weight
+  [[nodiscard]] std::size_t words() const { return weighted + 1 + counts + values; }
+};
 
 // What the sum of such vectors says.
 struct DecodedSum {
   std::uint64_t weight = 0;
   std::vector<double> mean;  // of the weighted values
   std::vector<std::uint64_t> counts = {};
+  std::vector<double> values = {};  // summed
 };
-// Fails if the weight is none that `members` can have. Precondition: weighted < count_of(sum).
-[[nodiscard]] Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, std::size_t weighted,
+// Fails if the weight is none that `members` can have. Precondition: as many words as the layout has.
+[[nodiscard]] Result<DecodedSum> decode_sum(const FixedPoint& format, const Words& sum, const SumLayout& layout,
                                             std::uint32_t members);
 
 }  // namespace muster

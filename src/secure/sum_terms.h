@@ -26,7 +26,7 @@ struct SumTerms {
   std::uint32_t round = 0;
   std::uint32_t part = 0;  // which of the sums of this group in this round
   GroupId group;
-  PublicBytes model = {};          // digest of the model that members start from
+  PublicBytes model = {};          // digest of all that members start from (train/change_words.h)
   std::vector<ClientId> members;   // ascending
   std::vector<std::string> names;  // of the members, as in their certificates; none: they are known by their numbers
   std::uint32_t neighbours = 0;    // of a member, who hold shares of its secrets; 0: all others do

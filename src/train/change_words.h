@@ -1,11 +1,12 @@
-// What a member gives to a secure sum of models: by how much it changed the one it was sent, as words; and, where
-// nobody is to learn how many samples it has, what it counts of them.
+// What a member gives to a secure sum of models: by how much it changed the one it was sent, as words; where nobody is
+// to learn how many samples it has, what it counts of them; and what its objective sends besides the model.
 #pragma once
 
 #include <array>
 #include <span>
 
 #include "secure/fixed_point.h"
+#include "secure/key_agreement.h"
 #include "secure/secure_options.h"
 #include "solver/local_task.h"
 
@@ -24,10 +25,20 @@ inline constexpr std::size_t kHiddenCounts = 2;
 [[nodiscard]] inline std::array<std::uint64_t, kHiddenCounts> hidden_counts(const LocalUpdate& update) {
   return {update.samples, update.samples_trained};
 }
-// In a member's vector, of a model of so many values.
-[[nodiscard]] inline std::size_t summed_words(const SecureOptions& options, std::size_t values) {
-  return values + 1 + (options.hides_samples() ? kHiddenCounts : 0);
+// Of a member's vector, for a model and a payload of so many values.
+[[nodiscard]] inline SumLayout layout_of_change(const SecureOptions& options, std::size_t model, std::size_t payload) {
+  return {.weighted = model, .counts = options.hides_samples() ? kHiddenCounts : 0, .values = payload};
 }
+
+// Of all that members start from. They must not be sent different ones: whoever is sent nonsense answers what the
+// server expects, and the sum is that of the others.
+[[nodiscard]] inline PublicBytes digest_of_start(std::span<const float> model, std::span<const float> broadcast) {
+  const PublicBytes of_model = digest_of(std::as_bytes(model));
+  if (broadcast.empty()) return of_model;
+  const std::array both{of_model, digest_of(std::as_bytes(broadcast))};
+  return digest_of(std::as_bytes(std::span(both)));
+}
+
 // The update without anything that follows from its samples.
 inline void hide_counts(LocalUpdate& update) {
   update.samples = 0;

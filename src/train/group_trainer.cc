@@ -177,7 +177,7 @@ Result<std::unique_ptr<GroupTrainer>> make_group_trainer(const TrainingOptions& 
                  "aggregation.in-group: " + unknown_name("aggregation", aggregation.in_group, accepted)};
   }
   if (options.mode == "parallel" && aggregation.in_group == kSecureSum) {
-    return make_secure_parallel(options.group_rounds, options.secure, privacy);
+    return make_secure_parallel(options.group_rounds, options.secure, privacy, takes_payload(aggregation.global));
   }
   if (options.mode == "parallel") {
     return make_parallel(options.group_rounds,

@@ -96,9 +96,10 @@ struct MemberMerging {
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, MemberMerging merging);
 // By the mean.
 std::unique_ptr<GroupTrainer> make_parallel(std::uint32_t group_rounds, bool by_samples);
-// `privacy`: members shorten their changes, add noise, and count alike (train/private_change.h).
+// `privacy`: members shorten their changes, add noise, and count alike (train/private_change.h). `sums_payload`: they
+// send more than models, one value per trained parameter.
 std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
-                                                   const PrivacyOptions& privacy = {});
+                                                   const PrivacyOptions& privacy = {}, bool sums_payload = false);
 std::unique_ptr<GroupTrainer> make_sequential(std::uint32_t passes, bool shuffle, std::uint64_t seed,
                                               bool sealed = false);
 

@@ -94,9 +94,13 @@ class InProcessLink final : public ClientLink {
     Result<Words> words =
         privacy_ ? encode_private_change(terms.format, *privacy_, terms.threshold, task.model, update, noise_for(task))
                  : encode_change(terms.format, task.model, update);
-    if (!words || !terms.hides_samples) return words;
-    MUSTER_TRY(add_counts(hidden_counts(update), static_cast<std::uint32_t>(terms.members.size()), *words));
-    hide_counts(update);
+    if (!words) return words;
+    const auto members = static_cast<std::uint32_t>(terms.members.size());
+    if (terms.hides_samples) {
+      MUSTER_TRY(add_counts(hidden_counts(update), members, *words));
+      hide_counts(update);
+    }
+    MUSTER_TRY(add_values(update.payload, members, *words));
     return words;
   }
 
@@ -154,7 +158,8 @@ class InProcessLink final : public ClientLink {
     }
     MUSTER_ASSIGN(SumReply reply, answer_of(phase, task.client, sum.mask(std::move(ask.message), std::move(*words))));
     if (auto* const answer = std::get_if<SumAnswer>(&reply)) {
-      spare_ = std::move(update.model);
+      spare_.model = std::move(update.model);
+      spare_.payload = std::move(update.payload);
       answer->update = std::move(update);
     }
     return reply;
@@ -170,7 +175,7 @@ class InProcessLink final : public ClientLink {
 
   // What is left of a member's round once it is known not to vanish.
   Result<TrainReply> train_left(const TrainTask& task) {
-    return train_with(draw_fault(faults_, seed_, task.round, task.client), task, {.model = std::move(spare_)});
+    return train_with(draw_fault(faults_, seed_, task.round, task.client), task, std::move(spare_));
   }
 
   std::span<const float> poisoned(std::span<const float> model) {
@@ -192,7 +197,7 @@ class InProcessLink final : public ClientLink {
   MemberSecrets secrets_;
   std::unique_ptr<SumMembers> simulated_;  // of the sum that this link has under way
   SimulatedVerifier verifier_;
-  std::vector<float> spare_;  // memory for a model
+  LocalUpdate spare_;  // memory for another
 };
 
 }  // namespace

@@ -1,12 +1,11 @@
 // Parallel group training in which nobody sees what a member sends: every member trains from the group's model, a
-// secure sum (secure/sum_server.h) adds up by how much they changed it, and that is repeated for some group rounds. A
-// sum for which too few members are left is abandoned, and the model stays as it was.
+// secure sum (secure/sum_server.h) adds up by how much they changed it and what they send besides, and that is repeated
+// for some group rounds. A sum for which too few members are left is abandoned, and the model stays as it was.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "secure/key_agreement.h"
 #include "secure/sum_server.h"
 #include "train/change_words.h"
 #include "train/group_trainer.h"
@@ -17,8 +16,9 @@ namespace {
 
 class SecureParallel final : public GroupTrainer {
  public:
-  SecureParallel(std::uint32_t group_rounds, const SecureOptions& options, const PrivacyOptions& privacy)
-      : group_rounds_(group_rounds), options_(options), privacy_(privacy) {}
+  SecureParallel(std::uint32_t group_rounds, const SecureOptions& options, const PrivacyOptions& privacy,
+                 bool sums_payload)
+      : group_rounds_(group_rounds), options_(options), privacy_(privacy), sums_payload_(sums_payload) {}
 
   std::uint32_t visits() const override { return group_rounds_; }
 
@@ -42,6 +42,10 @@ class SecureParallel final : public GroupTrainer {
     std::map<ClientId, DropReason> why = {};
   };
 
+  [[nodiscard]] SumLayout layout(const RoundCall& call, std::span<const float> model) const {
+    return layout_of_change(options_, model.size(), sums_payload_ ? call.parameters : 0);
+  }
+
   Result<SumTerms> terms_of(const RoundCall& call, const GroupTask& task, std::uint32_t part,
                             std::span<const float> model, const SumHost& host) const {
     SumTerms terms{.run = host.run,
@@ -49,9 +53,9 @@ class SecureParallel final : public GroupTrainer {
                    .round = call.round,
                    .part = part,
                    .group = task.group,
-                   .model = digest_of(std::as_bytes(model)),
+                   .model = digest_of_start(model, call.broadcast),
                    .members = {task.members.begin(), task.members.end()},
-                   .words = static_cast<std::uint32_t>(summed_words(options_, model.size()))};
+                   .words = static_cast<std::uint32_t>(layout(call, model).words())};
     std::ranges::sort(terms.members);
     for (const ClientId client : terms.members) {
       if (host.name_of) terms.names.push_back(host.name_of(client));
@@ -155,13 +159,15 @@ class SecureParallel final : public GroupTrainer {
     record_figures(sum, result.secure);
     std::vector<ClientId> summed;
     if (opened) {
-      const Result<DecodedSum> decoded = decode_sum(terms.format, sum.server.sum(), result.model.size(), members);
+      const Result<DecodedSum> decoded =
+          decode_sum(terms.format, sum.server.sum(), layout(call, result.model), members);
       opened = decoded.ok();
       if (opened) {
         const double unit = privacy_.on() ? 1 / private_scale(privacy_, terms.threshold) : 1;
         for (std::size_t i = 0; i < result.model.size(); ++i) {
           result.model[i] = static_cast<float>(static_cast<double>(result.model[i]) + unit * decoded->mean[i]);
         }
+        add_payload(std::vector<float>(decoded->values.begin(), decoded->values.end()), result.payload);
         summed = sum.server.summed();
         if (hides()) share_counts(*decoded, summed, result, sum);
       }
@@ -181,13 +187,14 @@ class SecureParallel final : public GroupTrainer {
   std::uint32_t group_rounds_;
   SecureOptions options_;
   PrivacyOptions privacy_;
+  bool sums_payload_;
 };
 
 }  // namespace
 
 std::unique_ptr<GroupTrainer> make_secure_parallel(std::uint32_t group_rounds, const SecureOptions& options,
-                                                   const PrivacyOptions& privacy) {
-  return std::make_unique<SecureParallel>(group_rounds, options, privacy);
+                                                   const PrivacyOptions& privacy, bool sums_payload) {
+  return std::make_unique<SecureParallel>(group_rounds, options, privacy, sums_payload);
 }
 
 }  // namespace muster

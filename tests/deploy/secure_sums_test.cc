@@ -8,6 +8,7 @@
 #include "deploy/deployment_in_memory.h"
 #include "deploy/ledger_check.h"
 #include "deploy/own_deployment.h"
+#include "engine/compositions.h"
 #include "engine/run_records.h"
 #include "secure/sum_messages.h"
 #include "train/forwarding_link.h"
@@ -292,6 +293,26 @@ TEST_F(SecureSums, AnotherModelThanTheOneInTheTermsIsRefused) {
   for (const nlohmann::json& one : round["dropped"]) EXPECT_EQ(one["reason"], "refused") << round;
 }
 
+// What members are sent besides the model is theirs in common, too: one that is sent another server's control than the
+// others would answer what that makes of it.
+TEST_F(SecureSums, AnotherControlThanTheOneInTheTermsIsRefused) {
+  std::vector<float> other;
+  const auto change = [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms&) {
+    SumAsk* const ask = ask_to(asks, kCheated);
+    if (phase != SumPhase::kInput || !ask) return;
+    ASSERT_FALSE(ask->task.broadcast.empty());
+    other.assign(ask->task.broadcast.begin(), ask->task.broadcast.end());
+    other[0] += 1;
+    ask->task.broadcast = other;
+  };
+  const Settings controls{"local.objective=control-variate", "aggregation.global=control-variate"};
+  expect_refused(cheated(change, controls), SumPhase::kInput);
+  const auto leave_out = [&](SumPhase phase, std::span<SumAsk> asks, const SumTerms&) {
+    if (SumAsk* const ask = ask_to(asks, kCheated); phase == SumPhase::kInput && ask) ask->task.broadcast = {};
+  };
+  expect_refused(cheated(leave_out, controls), SumPhase::kInput);
+}
+
 // Asks every member everything twice, as one does whose line was cut when the first answer had been taken, and goes on
 // with the second answer.
 class StutteringLink final : public ForwardingLink {
@@ -376,11 +397,20 @@ TEST_F(SecureSums, NobodyLearnsHowManySamplesAClientHas) {
   }
 }
 
+class DyingMembers : public SecureSums, public testing::WithParamInterface<NamedSettings> {};
+INSTANTIATE_TEST_SUITE_P(, DyingMembers,
+                         testing::Values(NamedSettings{"plain", {}},
+                                         NamedSettings{"controls",
+                                                       {"local.objective=control-variate",
+                                                        "aggregation.global=control-variate"}}),
+                         [](const auto& composition) { return test_name(composition.param.name); });
+
 // The simulation says who vanishes in which phase; in the deployment these processes die as they answer, and others
 // take their place, which know nothing of the sum.
-TEST_F(SecureSums, WhoDiesInAPhaseCostsWhatItCostsInTheSimulation) {
+TEST_P(DyingMembers, CostWhatTheyCostInTheSimulation) {
   Settings settings = kSecureRun;
   settings[0] = "rounds=6";
+  settings.insert(settings.end(), GetParam().settings.begin(), GetParam().settings.end());
   Settings faulty = settings;
   faulty.emplace_back("faults.drop=0.4");
   const Records wanted = records_of(run(small(faulty)));

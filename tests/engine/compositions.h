@@ -143,6 +143,13 @@ inline const std::vector<NamedSettings> kCompositions{
     {"hidden-samples",
      {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=4", "training.group-rounds=2",
       "aggregation.in-group=secure-sum", "secure.samples=hidden", "evaluation.on=global", "faults.drop=0.1"}},
+    {"summed-controls",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=4", "training.group-rounds=2",
+      "aggregation.in-group=secure-sum", "local.objective=control-variate", "aggregation.global=control-variate",
+      "faults.drop=0.1"}},
+    {"summed-dynamic",
+     {"plan.sample-clients=1.0", "grouping.method=random", "grouping.size=4", "aggregation.in-group=secure-sum",
+      "local.objective=dynamic", "aggregation.global=dynamic", "faults.drop=0.1"}},
 };
 
 // A name that GoogleTest accepts.

@@ -262,6 +262,19 @@ TEST(Keys, SealedRelayBelongsToChainsThatNobodyLooksInto) {
               HasSubstr("evaluation.discrepancy: true does not go with training.relay = \"sealed\""));
   EXPECT_THAT(with({"local.objective=control-variate", "aggregation.global=control-variate"}),
               HasSubstr("local.objective: \"control-variate\" does not go with training.relay = \"sealed\""));
+  EXPECT_EQ(with({"local.objective=dynamic", "aggregation.global=dynamic"}), "accepted");
+}
+
+// A server that needs sums and nothing else gets along with secure ones.
+TEST(Keys, SecureSumsGoWithEveryServerThatNeedsSumsOnly) {
+  const auto with = [](const char* objective, const char* global) {
+    return refusal_of({"grouping.method=random", "grouping.size=4", "aggregation.in-group=secure-sum",
+                       fmt::format("local.objective={}", objective), fmt::format("aggregation.global={}", global)});
+  };
+  for (const char* global : {"samples-weighted", "uniform", "adagrad", "adam", "yogi"}) {
+    for (const char* objective : {"plain", "prox"}) EXPECT_EQ(with(objective, global), "accepted") << global;
+  }
+  for (const char* both : {"control-variate", "dynamic"}) EXPECT_EQ(with(both, both), "accepted") << both;
 }
 
 TEST(Keys, LambdaNeedsGroupsThatAreFormedAgain) {

@@ -36,6 +36,7 @@ TEST(FixedPoint, WhatCannotBeSummedIsRefused) {
   EXPECT_FALSE(encode_input(format, std::vector{std::numeric_limits<float>::quiet_NaN()}, 1));
   EXPECT_FALSE(encode_input(format, std::vector{std::numeric_limits<float>::infinity()}, 1));
   Words words = *encode_input(format, values, 1);
+  EXPECT_FALSE(add_values(std::vector{std::numeric_limits<float>::quiet_NaN()}, 5, words));
   const std::vector<std::uint64_t> most{(std::uint64_t{1} << 31) / 5 - 1};
   EXPECT_TRUE(add_counts(most, 5, words));
   EXPECT_FALSE(add_counts(std::vector{most[0] + 1}, 5, words)) << "five of them could reach half of the range";
@@ -84,13 +85,17 @@ TEST(FixedPoint, TheMeanComesBack) {
     Words other = *encode_input(format, std::vector{-0.75f, 2.0f}, 3);
     ASSERT_TRUE(add_counts(std::vector<std::uint64_t>{40, 7}, 3, sum));
     ASSERT_TRUE(add_counts(std::vector<std::uint64_t>{2, 0}, 3, other));
+    ASSERT_TRUE(add_values(std::vector{0.5f, -100.0f, 1.0f / (1 << 20)}, 3, sum));
+    ASSERT_TRUE(add_values(std::vector{0.25f, 1.0f, 1.0f / (1 << 20)}, 3, other));
     add_words(sum, other);
-    const Result<DecodedSum> decoded = decode_sum(format, sum, 2, 3);
+    const Result<DecodedSum> decoded = decode_sum(format, sum, {.weighted = 2, .counts = 2, .values = 3}, 3);
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->weight, 4u);
     EXPECT_THAT(decoded->mean, testing::ElementsAre(-0.25, 0.75));
     EXPECT_THAT(decoded->counts, testing::ElementsAre(42u, 7u));
-    EXPECT_FALSE(decode_sum(format, zero_words(bits, 4), 2, 3)) << "a weight of 0";
+    // Clipped, not weighted, and finer than what is.
+    EXPECT_THAT(decoded->values, testing::ElementsAre(0.75, -15.0, std::ldexp(1.0, -19)));
+    EXPECT_FALSE(decode_sum(format, zero_words(bits, 3), {.weighted = 2}, 3)) << "a weight of 0";
   }
 }
 

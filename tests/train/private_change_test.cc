@@ -28,7 +28,7 @@ std::vector<double> given(const PrivacyOptions& privacy, const FixedPoint& forma
   Stream stream({.seed = 3, .purpose = Purpose::kTest, .id = client});
   const auto words = encode_private_change(format, privacy, kThreshold, start, update, drawn_from(stream));
   EXPECT_TRUE(words.ok()) << words.error().message;
-  const auto decoded = decode_sum(format, *words, start.size(), 1);
+  const auto decoded = decode_sum(format, *words, {.weighted = start.size()}, 1);
   EXPECT_TRUE(decoded.ok()) << decoded.error().message;
   EXPECT_EQ(decoded->weight, 1u) << "all count alike, whatever they have";
   std::vector<double> values = decoded->mean;
@@ -104,7 +104,7 @@ TEST(PrivateChange, HasSecretNoiseThatBelongsToIt) {
       const auto words = encode_private_change(format, how, asked.threshold, start, update,
                                                secret_change_noise(by, asked.round, asked.client));
       EXPECT_TRUE(words.ok());
-      std::vector<double> values = decode_sum(format, *words, start.size(), 1)->mean;
+      std::vector<double> values = decode_sum(format, *words, {.weighted = start.size()}, 1)->mean;
       for (double& value : values) value /= private_scale(how, asked.threshold);
       return values;
     };

@@ -16,8 +16,9 @@ const std::vector<float> kSumStart{1, 1, 2, 2, 3, 3};
 
 // Clients that differ: client k has k + 1 copies of two points.
 struct SummedClients {
-  SummedClients()
-      : solver(network, data, {.batch_size = 8, .learning_rate = 0.4}, Augmentation{}, *objective, states, kSumSeed) {}
+  explicit SummedClients(std::unique_ptr<Objective> trained = make_plain())
+      : objective(std::move(trained)),
+        solver(network, data, {.batch_size = 8, .learning_rate = 0.4}, Augmentation{}, *objective, states, kSumSeed) {}
 
   static std::vector<std::vector<Point>> points() {
     std::vector<std::vector<Point>> all;
@@ -37,7 +38,8 @@ struct SummedClients {
     std::vector<ClientId> ids;
     for (std::uint32_t k = 0; k < members; ++k) ids.push_back({k});
     const auto link = make_in_process_link(solver, *kind, faults, false, kSumSeed);
-    auto update = trainer.train({.round = round, .models = {kSumStart}}, {.group = {2}, .members = ids}, *link, {});
+    auto update = trainer.train({.round = round, .models = {kSumStart}, .parameters = kSumStart.size()},
+                                {.group = {2}, .members = ids}, *link, {});
     EXPECT_TRUE(update.ok());
     return std::move(update).value();
   }
@@ -45,7 +47,7 @@ struct SummedClients {
   Points data{points(), points()};
   std::shared_ptr<const Network> network = *make_network({.name = "softmax"}, data.shape(), data.classes());
   ClientStates states{{}};
-  std::unique_ptr<Objective> objective = make_plain();
+  std::unique_ptr<Objective> objective;
   std::unique_ptr<ProfileKind> kind = std::move(make_profile_kind({.kind = "none"})).value();
   LocalSolver solver;
 };
@@ -75,6 +77,29 @@ TEST(SecureParallel, IsTheMeanOfPlainTrainingUpToRounding) {
       EXPECT_EQ(sum.secure.abandoned, 0u);
       EXPECT_TRUE(sum.secure.lost.empty());
       EXPECT_GT(sum.secure.bytes_up, group_rounds * 6 * 7 * bits / 8);
+    }
+  }
+}
+
+// What members send besides their models is summed with them, and nobody sees it of one.
+TEST(SecureParallel, SumsWhatTheObjectiveSends) {
+  for (const std::uint32_t group_rounds : {1u, 2u}) {
+    for (const std::string_view samples : {kToldSamples, kHiddenSamples}) {
+      SummedClients apart(make_control_variate(false));
+      SummedClients together(make_control_variate(false));
+      const auto trainer = make_secure_parallel(group_rounds, {.most_samples = 32, .samples = std::string(samples)}, {},
+                                                /*sums_payload=*/true);
+      for (std::uint32_t round = 1; round <= 2; ++round) {  // from the second on they have controls of their own
+        const GroupUpdate plain = apart.train(*make_parallel(group_rounds, true), 6, {}, round);
+        const GroupUpdate sum = together.train(*trainer, 6, {}, round);
+        ASSERT_EQ(plain.payload.size(), kSumStart.size());
+        ASSERT_EQ(sum.payload.size(), plain.payload.size());
+        for (std::size_t i = 0; i < plain.model.size(); ++i) {
+          EXPECT_NEAR(sum.model[i], plain.model[i], 1e-4);
+          EXPECT_NEAR(sum.payload[i], plain.payload[i], 1e-4);
+        }
+        EXPECT_TRUE(std::ranges::any_of(sum.payload, [](float value) { return std::abs(value) > 0.01f; }));
+      }
     }
   }
 }
